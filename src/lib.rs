@@ -1,1 +1,11 @@
+//! One command in front of the coding-agent CLIs.
+//!
+//! A run flows one way: `cli → config → request → backend.plan → supervise → lines → protocol → event → session,
+//! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
+pub mod backend;
+pub mod error;
+pub mod event;
+pub mod exit;
+pub mod request;
+pub mod tool;

@@ -1,0 +1,135 @@
+//! The command that a backend plans: everything the supervisor needs to start it, and nothing about what it means.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Where a run takes place: what a plan may know about the machine, gathered beforehand so that planning stays pure.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The resolved binary.
+    pub program: PathBuf,
+    /// A private directory of this run (0700). It exists before the child starts and is gone afterwards.
+    pub scratch: PathBuf,
+    pub home: PathBuf,
+    /// The environment that the child will inherit, after `--env` and scrubbing.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Whether we run as root.
+    pub root: bool,
+}
+
+impl Site {
+    /// A variable of the child's environment, unless it is empty or not text.
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.env
+            .get(OsStr::new(name))
+            .and_then(|value| value.to_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A path in the scratch directory.
+    pub fn scratch(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.scratch.join(name)
+    }
+}
+
+/// A command, its environment, its input and the private files it needs.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// Changes to the child's environment: a value to set, or `None` to remove.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    pub cwd: PathBuf,
+    pub stdin: Stdin,
+    /// Made in the scratch directory before the child starts, in this order.
+    pub files: Vec<ScratchEntry>,
+    pub stop: Stop,
+}
+
+impl Launch {
+    pub fn new(site: &Site, cwd: &Path) -> Self {
+        Self {
+            program: site.program.clone(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: cwd.to_owned(),
+            stdin: Stdin::Closed,
+            files: Vec::new(),
+            stop: Stop::Terminate,
+        }
+    }
+
+    pub fn arg(&mut self, arg: impl Into<OsString>) -> &mut Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub fn args<I, A>(&mut self, args: I) -> &mut Self
+    where
+        I: IntoIterator<Item = A>,
+        A: Into<OsString>,
+    {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    pub fn env(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
+        self.env.push((name.into(), Some(value.into())));
+        self
+    }
+
+    pub fn file(&mut self, path: impl Into<PathBuf>, contents: impl Into<Vec<u8>>) -> &mut Self {
+        self.files.push(ScratchEntry::File {
+            path: path.into(),
+            contents: contents.into(),
+        });
+        self
+    }
+}
+
+/// What the CLI reads on its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing: end of file at once.
+    Closed,
+    /// These bytes, then end of file.
+    Bytes(Vec<u8>),
+    /// These bytes, then open until the protocol closes it (`Output::close_stdin`).
+    Held(Vec<u8>),
+    /// The terminal; interactive runs only.
+    Inherited,
+}
+
+/// Something to make in the scratch directory. Paths are absolute and lie inside it.
+#[derive(Clone, Debug)]
+pub enum ScratchEntry {
+    /// A file, 0600, with its parent directories.
+    File { path: PathBuf, contents: Vec<u8> },
+    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON), with `patch` merged into it
+    /// key by key.
+    MergedJson {
+        path: PathBuf,
+        base: PathBuf,
+        patch: serde_json::Value,
+    },
+    /// A directory with a symbolic link for every entry of `of`, except those named; the directory is made even if
+    /// `of` is not there. The subdirectories in `create` are made in `of` first, so that what the CLI writes there is
+    /// kept.
+    Mirror {
+        path: PathBuf,
+        of: PathBuf,
+        except: Vec<OsString>,
+        create: Vec<OsString>,
+    },
+}
+
+/// How this CLI is best asked to stop, so that it saves its session and ends its tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGTERM to its process group.
+    #[default]
+    Terminate,
+    /// SIGINT to its process group.
+    Interrupt,
+}

@@ -1,0 +1,79 @@
+//! What a backend is: a name, what it can do, a plan for one run, and a protocol that reads its output.
+//!
+//! Backends are pure: they never spawn, read the clock or touch the file system. To add one: a file, a line in
+//! `registry::BACKENDS`, and a folder of fixtures.
+
+mod capability;
+mod launch;
+mod output;
+mod registry;
+pub mod wire;
+
+pub use capability::{Capabilities, Feature, Support, SupportLevel};
+pub use launch::{Launch, ScratchEntry, Site, Stdin, Stop};
+pub use output::{Command, Output, Sink, Tally, ToolOutcome};
+pub use registry::{BACKENDS, find};
+
+use crate::error::Failure;
+use crate::request::Request;
+
+/// A coding-agent CLI.
+pub trait Backend: Sync {
+    /// The name on the command line: `claude`.
+    fn name(&self) -> &str;
+
+    /// The name in messages: `Claude`.
+    fn display_name(&self) -> &str;
+
+    /// One line about it.
+    fn about(&self) -> &str;
+
+    /// The program to look for on `PATH`.
+    fn program(&self) -> &str;
+
+    /// What to type to install it.
+    fn install_hint(&self) -> &str;
+
+    /// What to type to log in, or the variable to set.
+    fn login_hint(&self) -> &str;
+
+    /// What each option of agentctl comes to here.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// The exact command of one headless run, or why this backend cannot do it. Options that `capabilities` calls
+    /// unsupported were sorted out before: `plan` may ignore them.
+    fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure>;
+
+    /// The command of the CLI's own terminal UI with the same model, permission, system prompt and conversation.
+    fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure>;
+
+    /// A reader of this CLI's output.
+    fn protocol(&self, request: &Request) -> Box<dyn Protocol>;
+}
+
+/// How to run a backend once.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub launch: Launch,
+    /// What the user should know: an option that was mapped only nearly, a limit that was lowered.
+    pub warnings: Vec<String>,
+}
+
+/// A machine without IO: lines from the CLI go in; events, and bytes for the CLI's standard input, come out.
+pub trait Protocol: Send {
+    /// One line of the CLI's stdout, without its newline. Any bytes.
+    fn stdout(&mut self, line: &[u8], out: &mut Output<'_>);
+
+    /// One line of the CLI's stderr. Any bytes.
+    fn stderr(&mut self, _line: &[u8], _out: &mut Output<'_>) {}
+
+    /// The CLI is gone and everything it wrote was read. Last chance to say `complete`, `fail` or `answer`.
+    fn finish(&mut self, _exit: ExitStatus, _out: &mut Output<'_>) {}
+}
+
+/// How the CLI's process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExitStatus {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}

@@ -1,0 +1,12 @@
+//! The list of built-in backends. Everything that names a backend (command line, `backends`, `doctor`, completions, the
+//! contract tests) walks this list.
+
+use super::Backend;
+
+/// Every built-in backend, in the order in which they are shown.
+pub const BACKENDS: &[&dyn Backend] = &[];
+
+/// The built-in backend of this name.
+pub fn find(name: &str) -> Option<&'static dyn Backend> {
+    BACKENDS.iter().copied().find(|backend| backend.name() == name)
+}
