@@ -7,5 +7,6 @@ pub mod backend;
 pub mod error;
 pub mod event;
 pub mod exit;
+pub mod outcome;
 pub mod request;
 pub mod tool;

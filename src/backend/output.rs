@@ -43,6 +43,8 @@ pub struct Tally {
     pub turns: u32,
     pub tool_calls: u32,
     pub denied: Vec<DeniedTool>,
+    /// A tool was refused and none has succeeded since: the agent was kept from its work.
+    pub blocked: bool,
     pub structured: Option<serde_json::Value>,
     /// The stream told that the run came to its proper end.
     pub completed: bool,
@@ -194,8 +196,10 @@ impl<'a> Output<'a> {
             }
             None => (String::new(), ToolKind::Other),
         };
-        if end == ToolOutcome::Denied {
-            self.remember_denied(&name, kind, output);
+        match end {
+            ToolOutcome::Denied => self.remember_denied(&name, kind, output),
+            ToolOutcome::Succeeded => self.tally.blocked = false,
+            ToolOutcome::Failed => {}
         }
         self.sink.event(&Event::ToolEnd {
             id: Cow::Borrowed(id),
@@ -219,6 +223,7 @@ impl<'a> Output<'a> {
     }
 
     fn remember_denied(&mut self, name: &str, kind: ToolKind, reason: Option<&str>) {
+        self.tally.blocked = true;
         let denied = DeniedTool {
             name: name.to_owned(),
             kind,
