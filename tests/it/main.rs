@@ -2,3 +2,4 @@
 #![expect(clippy::disallowed_methods, reason = "tests start agentctl and the CLIs themselves")]
 
 mod contract;
+mod model;
