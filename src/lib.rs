@@ -4,9 +4,11 @@
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
 pub mod backend;
+pub mod duration;
 pub mod error;
 pub mod event;
 pub mod exit;
 pub mod outcome;
 pub mod request;
+pub mod session;
 pub mod tool;

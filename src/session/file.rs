@@ -1,0 +1,201 @@
+//! Private files, whole or not at all: written beside, synced, renamed. The only place that creates anything.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::NamedTempFile;
+
+/// A file in `tmp/` that is older than this was left by a crash.
+pub(super) const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// What a write must survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// A crash of this process. The content can be made again if the machine dies.
+    Process,
+    /// A crash of the machine.
+    Machine,
+}
+
+/// The directory below which everything is written.
+#[derive(Clone, Debug)]
+pub(super) struct Root(PathBuf);
+
+impl Root {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn temporary_directory(&self) -> PathBuf {
+        self.0.join("tmp")
+    }
+
+    /// Puts `bytes` at `path` in one step: a reader sees the old content or the new one.
+    pub(super) fn write(&self, path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+        let temporary = self.temporary(bytes, durability)?;
+        let temporary = match temporary.persist(path) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::NotFound => error.file,
+            Err(error) => return Err(error.error),
+        };
+        self.create_parent(path)?;
+        temporary.persist(path)?;
+        Ok(())
+    }
+
+    /// The same, unless there is something at `path` already.
+    pub(super) fn write_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let temporary = self.temporary(bytes, Durability::Process)?;
+        match temporary.persist_noclobber(path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.error),
+        }
+    }
+
+    fn temporary(&self, bytes: &[u8], durability: Durability) -> io::Result<NamedTempFile> {
+        let directory = self.temporary_directory();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("put-");
+        let mut temporary = match builder.tempfile_in(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_directory(&directory)?;
+                builder.tempfile_in(&directory)?
+            }
+            result => result?,
+        };
+        close_to_others(temporary.as_file())?;
+        temporary.write_all(bytes)?;
+        if durability == Durability::Machine {
+            temporary.as_file().sync_data()?;
+        }
+        Ok(temporary)
+    }
+
+    /// Opens a file that is appended to or locked, and makes it if it is not there.
+    pub(super) fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
+        let mut options = options.clone();
+        options.create(true);
+        private(&mut options);
+        let file = match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_parent(path)?;
+                options.open(path)?
+            }
+            result => result?,
+        };
+        close_to_others(&file)?;
+        Ok(file)
+    }
+
+    fn create_parent(&self, path: &Path) -> io::Result<()> {
+        match path.parent() {
+            Some(parent) => self.create_directory(parent),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a directory below the root, the root included, each closed to others whatever the umask is.
+    fn create_directory(&self, directory: &Path) -> io::Result<()> {
+        if !self.0.is_dir() {
+            create_private(&self.0)?;
+        }
+        close_directory(&self.0)?;
+        let below = directory.strip_prefix(&self.0).unwrap_or(Path::new(""));
+        let mut reached = self.0.clone();
+        for component in below {
+            reached.push(component);
+            create_private(&reached)?;
+            close_directory(&reached)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what crashes left in `tmp/`; tells how many files that were.
+    pub(super) fn sweep(&self, now: SystemTime) -> usize {
+        let Ok(entries) = std::fs::read_dir(self.temporary_directory()) else {
+            return 0;
+        };
+        entries
+            .flatten()
+            .filter(|entry| is_older(entry, now, ABANDONED_AFTER))
+            .filter(|entry| std::fs::remove_file(entry.path()).is_ok())
+            .count()
+    }
+}
+
+/// Whether the file was last written more than `age` before `now`.
+pub(super) fn is_older(entry: &std::fs::DirEntry, now: SystemTime, age: Duration) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|passed| passed > age))
+}
+
+fn create_private(directory: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+}
+
+#[cfg(not(unix))]
+fn private(_options: &mut OpenOptions) {}
+
+/// The umask may have taken too much, or an older file may give too much.
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = file.metadata()?.permissions();
+    if permissions.mode() & 0o777 != 0o600 {
+        permissions.set_mode(0o600);
+        file.set_permissions(permissions)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn close_directory(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = std::fs::metadata(directory)?.permissions();
+    if permissions.mode() & 0o777 != 0o700 {
+        permissions.set_mode(0o700);
+        std::fs::set_permissions(directory, permissions)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether an open file is still the one at `path`.
+#[cfg(unix)]
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+/// Nothing that is locked is removed or replaced here.
+#[cfg(not(unix))]
+pub(super) fn is_at(_file: &File, _path: &Path) -> bool {
+    true
+}

@@ -1,0 +1,180 @@
+//! From what somebody typed to the one conversation that it means, or to the truth that it means none or several.
+
+use super::damaged::Damaged;
+use super::index::keys_of_native_id;
+use super::key::{Key, Prefix};
+use super::record::Record;
+use super::store::{Filter, Store};
+use crate::error::{ErrorKind, Failure};
+
+/// How many of the last used conversations are looked through for near matches.
+const NEAR_AMONG: usize = 200;
+const NEAR_SHOWN: usize = 5;
+const NEAR_ENOUGH: f64 = 0.8;
+
+/// What a selector means.
+#[derive(Clone, Debug)]
+pub enum Resolution {
+    Found(Box<Record>),
+    /// Several conversations fit.
+    Ambiguous(Vec<Record>),
+    /// None fits; these are like it.
+    Unknown {
+        near: Vec<Record>,
+    },
+    /// It means one that cannot be read.
+    Damaged(Damaged),
+}
+
+impl Store {
+    /// An exact key first; then a name or a native id, exactly; then the beginning of a key.
+    pub fn resolve(&self, selector: &str) -> Resolution {
+        if let Ok(key) = selector.parse::<Key>() {
+            match self.get(&key) {
+                Ok(Some(record)) => return Resolution::Found(Box::new(record)),
+                Ok(None) => {}
+                Err(damaged) => return Resolution::Damaged(damaged),
+            }
+        }
+        let keys = match self.keys_of_exact(selector) {
+            exact if exact.is_empty() => self.keys_of_prefix(selector),
+            exact => exact,
+        };
+        self.resolution(selector, &keys)
+    }
+
+    /// The same for commands: anything but one record is a failure that says what to type instead.
+    pub fn find(&self, selector: &str) -> Result<Record, Failure> {
+        match self.resolve(selector) {
+            Resolution::Found(record) => Ok(*record),
+            Resolution::Ambiguous(candidates) => Err(ambiguous(selector, &candidates)),
+            Resolution::Unknown { near } => Err(unknown(selector, &near)),
+            Resolution::Damaged(damaged) => Err(damaged.into()),
+        }
+    }
+
+    fn keys_of_exact(&self, selector: &str) -> Vec<Key> {
+        let mut keys = Vec::new();
+        match self.by_name(selector) {
+            Ok(named) => keys.extend(named.map(|record| record.key)),
+            Err(damaged) => keys.push(damaged.key),
+        }
+        for key in keys_of_native_id(&self.root, selector) {
+            let fits = match self.get(&key) {
+                Ok(record) => record.is_some_and(|record| record.has_native_id(selector)),
+                Err(_) => true,
+            };
+            if fits && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    pub(super) fn keys_of_prefix(&self, selector: &str) -> Vec<Key> {
+        let Some(prefix) = Prefix::parse(selector) else {
+            return Vec::new();
+        };
+        let mut keys: Vec<Key> = match prefix.shard() {
+            Some(shard) => super::store::keys_in(&self.root.path().join("sessions").join(shard)),
+            None => self.keys(|shard| prefix.matches_shard(shard)).collect(),
+        };
+        keys.retain(|key| prefix.matches(key));
+        keys.sort();
+        keys
+    }
+
+    fn resolution(&self, selector: &str, keys: &[Key]) -> Resolution {
+        let mut records = Vec::new();
+        let mut damaged = None;
+        for key in keys {
+            match self.get(key) {
+                Ok(record) => records.extend(record),
+                Err(error) => damaged = Some(error),
+            }
+        }
+        match (records.len(), damaged) {
+            (1, None) => Resolution::Found(Box::new(records.remove(0))),
+            (0, Some(damaged)) => Resolution::Damaged(damaged),
+            (0, None) => Resolution::Unknown {
+                near: self.near(selector),
+            },
+            _ => Resolution::Ambiguous(records),
+        }
+    }
+
+    fn near(&self, selector: &str) -> Vec<Record> {
+        let recent = self.recent(&Filter::default(), NEAR_AMONG).records;
+        let mut scored: Vec<(f64, Record)> = recent
+            .into_iter()
+            .map(|record| (likeness(selector, &record), record))
+            .filter(|(score, _)| *score >= NEAR_ENOUGH)
+            .collect();
+        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+        scored.into_iter().take(NEAR_SHOWN).map(|(_, record)| record).collect()
+    }
+}
+
+fn likeness(selector: &str, record: &Record) -> f64 {
+    // Long texts cost quadratic time and are no typing errors.
+    let like = |text: &str| match selector.len().max(text.len()) <= 200 {
+        true => strsim::jaro_winkler(&selector.to_lowercase(), &text.to_lowercase()),
+        false => 0.0,
+    };
+    let typed = selector.chars().count();
+    let key: String = record.key.as_str().chars().take(typed).collect();
+    let name = record
+        .name
+        .as_deref()
+        .map_or(0.0, |name| match selector.len() > 2 && name.contains(selector) {
+            true => 1.0,
+            false => like(name),
+        });
+    name.max(like(&record.native_id)).max(like(&key))
+}
+
+fn ambiguous(selector: &str, candidates: &[Record]) -> Failure {
+    let message = format!("{} sessions fit `{}`", candidates.len(), one_line(selector));
+    Failure::usage(message).hint(format!("type more of one of them:{}", list(candidates)))
+}
+
+fn unknown(selector: &str, near: &[Record]) -> Failure {
+    let message = format!("there is no session `{}`", one_line(selector));
+    let hint = match near {
+        [] => "`agentctl sessions list` shows what there is".to_owned(),
+        near => format!("did you mean:{}", list(near)),
+    };
+    Failure::new(ErrorKind::SessionNotFound, message).hint(hint)
+}
+
+fn list(records: &[Record]) -> String {
+    records
+        .iter()
+        .map(|record| {
+            let name = record.name.as_deref().map(one_line).unwrap_or_default();
+            let line = format!(
+                "\n  {}  {}  {}  {name}",
+                record.key,
+                record.backend,
+                record.cwd.display()
+            );
+            line.trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// A name can be any text: control characters would break the line or the terminal, and length hides the rest.
+pub(super) fn one_line(text: &str) -> String {
+    let mut shown: String = text.chars().take(80).map(visible).collect();
+    if text.chars().nth(80).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn visible(character: char) -> char {
+    match character.is_control() {
+        true => '\u{fffd}',
+        false => character,
+    }
+}

@@ -1,0 +1,252 @@
+//! Records by key, and in the order of their use.
+
+use super::damaged::Damaged;
+use super::file::{Durability, Root};
+use super::index::Handle;
+use super::journal::{Journal, Use, directory_mark};
+use super::key::Key;
+use super::lock::{self, Guard, LockId, Wait};
+use super::place;
+use super::record::{Record, VERSION};
+use crate::error::Failure;
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The conversations of one state directory. Cheap to open; nothing is created before the first write.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(super) root: Root,
+}
+
+/// Which conversations to list. An empty filter takes all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub backend: Option<String>,
+    /// A part of the name.
+    pub name: Option<String>,
+    pub cwd: Option<PathBuf>,
+}
+
+impl Filter {
+    pub fn accepts(&self, record: &Record) -> bool {
+        let backend = self.backend.as_ref().is_none_or(|backend| *backend == record.backend);
+        let cwd = self.cwd.as_ref().is_none_or(|cwd| *cwd == record.cwd);
+        let name = self.name.as_ref().is_none_or(|part| {
+            let name = record.name.as_deref();
+            name.is_some_and(|name| name.contains(part.as_str()))
+        });
+        backend && cwd && name
+    }
+}
+
+/// Records, newest first, and what could not be read on the way to them.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    pub records: Vec<Record>,
+    pub damaged: Vec<Damaged>,
+}
+
+impl Store {
+    /// Opens the store in `directory`. Fails if that is no directory, or one where other users could plant records.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, Failure> {
+        let root = directory.into();
+        place::check(&root)?;
+        Ok(Self { root: Root::new(root) })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(super) fn record_path(&self, key: &Key) -> PathBuf {
+        let file = format!("{key}.json");
+        self.root.path().join("sessions").join(key.shard()).join(file)
+    }
+
+    /// The record of a key; nothing if there is none.
+    pub fn get(&self, key: &Key) -> Result<Option<Record>, Damaged> {
+        let path = self.record_path(key);
+        let damaged = |why: String| Damaged {
+            key: *key,
+            path: path.clone(),
+            why,
+        };
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        let record: Record = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if record.version > VERSION {
+            return Err(damaged("a newer agentctl wrote it".to_owned()));
+        }
+        if record.key != *key {
+            return Err(damaged(format!("it is the record of {}", record.key)));
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes a record. Whoever calls it holds the record's lock. A failure costs the ability to resume, not the run.
+    pub fn put(&self, record: &Record) -> Result<(), Failure> {
+        self.write(record)
+            .map_err(|error| place::unusable(self.root.path(), &error.to_string()))
+    }
+
+    fn write(&self, record: &Record) -> io::Result<()> {
+        // Pointers first: a crash between the two must not leave a conversation that its name does not find.
+        if let Some(name) = &record.name {
+            Handle::Name(name).write(&self.root, record.key)?;
+        }
+        if !record.native_id.is_empty() {
+            let (backend, id) = (record.backend.as_str(), record.native_id.as_str());
+            Handle::Native { backend, id }.write(&self.root, record.key)?;
+        }
+        let bytes = serde_json::to_vec(record)?;
+        self.root
+            .write(&self.record_path(&record.key), &bytes, Durability::Machine)?;
+        self.note_use(record);
+        Ok(())
+    }
+
+    /// The caches may fail: the record is safe already, and they are checked against it.
+    fn note_use(&self, record: &Record) {
+        let journal = Journal::of(&self.root);
+        if !journal.exists() {
+            let _ = journal.create(&self.uses_of_records());
+            self.root.sweep(SystemTime::now());
+        }
+        let _ = journal.append(&Use::new(record.used_at, record.key, &record.cwd));
+        let _ = Handle::Directory(&record.cwd).write(&self.root, record.key);
+    }
+
+    pub fn by_name(&self, name: &str) -> Result<Option<Record>, Damaged> {
+        let Some(key) = Handle::Name(name).read(&self.root) else {
+            return Ok(None);
+        };
+        let record = self.get(&key)?;
+        Ok(record.filter(|record| record.name.as_deref() == Some(name)))
+    }
+
+    /// The conversation that has, or once had, this native id.
+    pub fn by_native_id(&self, backend: &str, id: &str) -> Result<Option<Record>, Damaged> {
+        let Some(key) = Handle::Native { backend, id }.read(&self.root) else {
+            return Ok(None);
+        };
+        let record = self.get(&key)?;
+        Ok(record.filter(|record| record.backend == backend && record.has_native_id(id)))
+    }
+
+    /// The conversation that was used last in `cwd`.
+    pub fn last_in(&self, cwd: &Path) -> Option<Record> {
+        let handle = Handle::Directory(cwd);
+        let pointed = handle.read(&self.root).and_then(|key| self.get(&key).ok().flatten());
+        if let Some(record) = pointed.filter(|record| record.cwd == cwd) {
+            return Some(record);
+        }
+        // The pointer is written with every record: without one there is nothing to look for, unless it is stale.
+        if !self.root.path().join("cwd").exists() || handle.read(&self.root).is_some() {
+            let filter = Filter {
+                cwd: Some(cwd.to_owned()),
+                ..Filter::default()
+            };
+            return self.recent(&filter, 1).records.pop();
+        }
+        None
+    }
+
+    /// The conversation that was used last anywhere.
+    pub fn last(&self) -> Option<Record> {
+        self.recent(&Filter::default(), 1).records.pop()
+    }
+
+    /// At most `limit` records, the last used first.
+    pub fn recent(&self, filter: &Filter, limit: usize) -> Listing {
+        let mut listing = Listing::default();
+        let mut seen = HashSet::new();
+        let mark = filter.cwd.as_deref().map(directory_mark);
+        for one in self.uses() {
+            if listing.records.len() >= limit {
+                break;
+            }
+            let elsewhere = mark.as_ref().is_some_and(|mark| *mark != one.directory);
+            if elsewhere || !seen.insert(one.key) {
+                continue;
+            }
+            match self.get(&one.key) {
+                Ok(Some(record)) if filter.accepts(&record) => listing.records.push(record),
+                Ok(_) => {}
+                Err(damaged) => listing.damaged.push(damaged),
+            }
+        }
+        listing.sort();
+        listing
+    }
+
+    fn uses(&self) -> Box<dyn Iterator<Item = Use>> {
+        let journal = Journal::of(&self.root);
+        match journal.newest_first() {
+            Some(uses) => Box::new(uses),
+            None => {
+                let uses = self.uses_of_records();
+                if !uses.is_empty() {
+                    // A store that cannot be written is still read.
+                    let _ = journal.create(&uses);
+                }
+                Box::new(uses.into_iter().rev())
+            }
+        }
+    }
+
+    /// What the journal would say, oldest first.
+    pub(super) fn uses_of_records(&self) -> Vec<Use> {
+        let mut records = self.all(&Filter::default()).records;
+        records.reverse();
+        records
+            .iter()
+            .map(|record| Use::new(record.used_at, record.key, &record.cwd))
+            .collect()
+    }
+
+    /// Every record, read from the files themselves, the last used first.
+    pub fn all(&self, filter: &Filter) -> Listing {
+        let mut listing = Listing::default();
+        for key in self.keys(|_| true) {
+            match self.get(&key) {
+                Ok(Some(record)) if filter.accepts(&record) => listing.records.push(record),
+                Ok(_) => {}
+                Err(damaged) => listing.damaged.push(damaged),
+            }
+        }
+        listing.sort();
+        listing
+    }
+
+    /// The keys of the shards that `wanted` takes, in no order.
+    pub(super) fn keys(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Key> {
+        let shards = std::fs::read_dir(self.root.path().join("sessions"));
+        let shards = shards.into_iter().flatten().flatten();
+        let shards = shards.filter(move |shard| shard.file_name().to_str().is_some_and(&wanted));
+        shards.flat_map(|shard| keys_in(&shard.path()))
+    }
+
+    /// Takes a lock of this store; see `claim_name` and its like for taking it together with the record.
+    pub fn lock(&self, id: &LockId, wait: Wait) -> Result<Guard, Failure> {
+        lock::take(&self.root, id, wait)
+    }
+}
+
+impl Listing {
+    fn sort(&mut self) {
+        self.records
+            .sort_by(|one, other| other.used_at.cmp(&one.used_at).then(one.key.cmp(&other.key)));
+    }
+}
+
+pub(super) fn keys_in(shard: &Path) -> Vec<Key> {
+    let entries = std::fs::read_dir(shard).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok())
+        .collect()
+}
