@@ -7,12 +7,14 @@ mod capability;
 mod launch;
 mod output;
 mod registry;
+mod tested;
 pub mod wire;
 
 pub use capability::{Capabilities, Feature, Support, SupportLevel};
 pub use launch::{Launch, ScratchEntry, Site, Stdin, Stop};
 pub use output::{Command, Output, Sink, Tally, ToolOutcome};
 pub use registry::{BACKENDS, find};
+pub use tested::{TESTED, Tested, tested_versions};
 
 use crate::error::Failure;
 use crate::request::Request;

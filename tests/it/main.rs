@@ -1,5 +1,8 @@
 //! The one integration binary: `cargo test --test it NAME` runs one thing.
 #![expect(clippy::disallowed_methods, reason = "tests start agentctl and the CLIs themselves")]
 
+mod clis;
 mod contract;
 mod model;
+mod real_model;
+mod world;

@@ -43,8 +43,6 @@ mod tests;
 mod tools;
 mod wire;
 
-pub use request::{Request, ToolResult};
+pub use request::Request;
 pub use scripted::{Model, OVER};
-pub use step::{
-    Gate, Step, big, edit, json, mcp, ms, read, recall, shell, silence, status, text, thinking, tool, write,
-};
+pub use step::{Gate, big, edit, json, mcp, ms, read, recall, shell, silence, status, text, thinking, tool, write};
