@@ -4,6 +4,7 @@
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
 pub mod backend;
+pub mod command;
 pub mod duration;
 pub mod error;
 pub mod event;

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+/// Those who only look whether a lock is held, or clear it away, hold it for a moment.
+const NO_PATIENCE: Duration = Duration::from_millis(20);
+
 /// Which lock a conversation has. It is decided when the conversation begins, by what it was begun with, and kept in
 /// its record: by name, by key and by native id everybody takes the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -114,6 +117,11 @@ pub(super) fn take(root: &Root, id: &LockId, wait: Wait) -> Result<Guard, Failur
     }
 }
 
+/// Whether somebody holds a lock. A taker who does not want to wait allows for the moment that the look takes.
+pub(super) fn is_held(root: &Root, id: &LockId) -> bool {
+    File::open(id.path(root)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Removes the file of a lock that nobody holds.
 pub(super) fn remove_if_free(path: &Path) {
     // Elsewhere there is no telling whether an open file is still in place.
@@ -139,7 +147,7 @@ pub(super) fn remove_held(guard: Guard, root: &Root) {
 /// the thread gives the lock back as soon as it gets it.
 fn wait_for(file: File, wait: Wait, begun: Instant, path: &Path) -> Result<File, Failure> {
     let patience = match wait {
-        Wait::No => return Err(busy(Duration::ZERO)),
+        Wait::No => NO_PATIENCE,
         Wait::For(patience) => patience,
         Wait::Forever => {
             file.lock().map_err(|error| unusable(path, &error))?;
@@ -158,22 +166,19 @@ fn wait_for(file: File, wait: Wait, begun: Instant, path: &Path) -> Result<File,
         .map_err(|error| unusable(path, &error))?;
     match receiver.recv_timeout(patience.saturating_sub(begun.elapsed())) {
         Ok(locked) => locked.map_err(|error| unusable(path, &error)),
-        Err(_) => Err(busy(patience)),
+        Err(_) => Err(busy(wait)),
     }
 }
 
-fn busy(waited: Duration) -> Failure {
-    let (message, hint) = match waited {
-        Duration::ZERO => (
-            "another run has this conversation".to_owned(),
-            "wait for it with --wait, or try again later",
-        ),
-        waited => (
-            format!("another run still has this conversation after {} s", waited.as_secs()),
-            "give it more time with --wait, or try again later",
-        ),
-    };
-    Failure::new(ErrorKind::Busy, message).hint(hint)
+fn busy(waited: Wait) -> Failure {
+    let failure = |message: String| Failure::new(ErrorKind::Busy, message);
+    match waited {
+        Wait::For(time) => failure(format!("another run still has this conversation after {time:?}"))
+            .hint("give it more time with --wait, or try again later"),
+        Wait::No | Wait::Forever => {
+            failure("another run has this conversation".to_owned()).hint("wait for it with --wait, or try again later")
+        }
+    }
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {

@@ -41,5 +41,6 @@ pub use prune::{DamagedPolicy, Policy, PruneMode, PruneReport};
 pub use record::{Outcome, Record, TranscriptPolicy};
 pub use remove::Removal;
 pub use resolve::Resolution;
+pub(crate) use resolve::one_line;
 pub use store::{Filter, Listing, Store};
 pub use transcript::Exchange;

@@ -164,7 +164,7 @@ fn list(records: &[Record]) -> String {
 }
 
 /// A name can be any text: control characters would break the line or the terminal, and length hides the rest.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut shown: String = text.chars().take(80).map(visible).collect();
     if text.chars().nth(80).is_some() {
         shown.push('…');

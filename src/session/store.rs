@@ -235,6 +235,11 @@ impl Store {
     pub fn lock(&self, id: &LockId, wait: Wait) -> Result<Guard, Failure> {
         lock::take(&self.root, id, wait)
     }
+
+    /// Whether a run has this conversation now.
+    pub fn is_busy(&self, record: &Record) -> bool {
+        lock::is_held(&self.root, &record.lock)
+    }
 }
 
 impl Listing {

@@ -1,0 +1,3 @@
+//! One file a subcommand: plain arguments in, output over any `Write`, an exit code out.
+
+pub mod sessions;
