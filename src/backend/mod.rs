@@ -6,6 +6,7 @@
 mod capability;
 mod launch;
 mod output;
+mod pi;
 mod registry;
 mod tested;
 pub mod wire;

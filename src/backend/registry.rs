@@ -1,10 +1,10 @@
 //! The list of built-in backends. Everything that names a backend (command line, `backends`, `doctor`, completions, the
 //! contract tests) walks this list.
 
-use super::Backend;
+use super::{Backend, pi};
 
 /// Every built-in backend, in the order in which they are shown.
-pub const BACKENDS: &[&dyn Backend] = &[];
+pub const BACKENDS: &[&dyn Backend] = &[&pi::Pi];
 
 /// The built-in backend of this name.
 pub fn find(name: &str) -> Option<&'static dyn Backend> {

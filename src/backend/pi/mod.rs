@@ -1,0 +1,126 @@
+//! Pi (`pi`): what it can do, how it is called and how its output is read.
+
+mod failure;
+mod head;
+mod plan;
+mod protocol;
+mod tools;
+mod wire;
+
+use super::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
+use crate::error::Failure;
+use crate::request::Request;
+use protocol::{Offer, PiProtocol};
+
+pub struct Pi;
+
+const CAPABILITIES: Capabilities = Capabilities(&[
+    (Feature::Model, Support::native("--model PROVIDER/MODEL")),
+    (
+        Feature::MaxTurns,
+        Support::emulated("agentctl counts the turns and stops Pi"),
+    ),
+    (
+        Feature::ReadOnly,
+        Support::native("--tools read,grep,find,ls; project extensions off"),
+    ),
+    (
+        Feature::Edit,
+        Support::emulated(
+            "--tools without bash, and a gate extension that keeps write and edit in the allowed directories",
+        ),
+    ),
+    (
+        Feature::Full,
+        Support::native("Pi's default: it has no permissions of its own"),
+    ),
+    (Feature::AllowTool, Support::native("--tools; whole tools, no patterns")),
+    (
+        Feature::DenyTool,
+        Support::emulated("--tools with the others; whole tools, no patterns"),
+    ),
+    (
+        Feature::System,
+        Support::native("--append-system-prompt FILE; hides APPEND_SYSTEM.md"),
+    ),
+    (Feature::SystemReplace, Support::native("--system-prompt FILE")),
+    (
+        Feature::AddDir,
+        Support::emulated("told in the system prompt, and allowed by the gate at level edit"),
+    ),
+    (Feature::AttachImage, Support::native("@FILE")),
+    (
+        Feature::AttachFile,
+        Support::native("@FILE: its text goes into the prompt"),
+    ),
+    (Feature::Effort, Support::native("--thinking; max is xhigh")),
+    (Feature::Schema, Support::emulated("by instruction")),
+    (Feature::Mcp, Support::unsupported("Pi has no MCP client")),
+    (
+        Feature::Resume,
+        Support::native("--session ID, in the directory of the conversation"),
+    ),
+    (Feature::Fork, Support::native("--fork ID")),
+    (Feature::Ephemeral, Support::native("--no-session")),
+    (
+        Feature::Expand,
+        Support::native("prompt templates and /skill:NAME; not the commands of extensions"),
+    ),
+    (
+        Feature::MaxRetries,
+        Support::native("retry.maxRetries in a private copy of settings.json"),
+    ),
+    (Feature::Interactive, Support::native("pi")),
+    (Feature::Streaming, Support::native("--mode json")),
+    (Feature::Thinking, Support::native("thinking_delta")),
+    (
+        Feature::Cost,
+        Support::native("from Pi's price table; none for a model without prices"),
+    ),
+]);
+
+impl Backend for Pi {
+    fn name(&self) -> &str {
+        "pi"
+    }
+
+    fn display_name(&self) -> &str {
+        "Pi"
+    }
+
+    fn about(&self) -> &str {
+        "Pi coding agent: any provider, no permissions of its own"
+    }
+
+    fn program(&self) -> &str {
+        "pi"
+    }
+
+    fn install_hint(&self) -> &str {
+        "npm install -g @earendil-works/pi-coding-agent"
+    }
+
+    fn login_hint(&self) -> &str {
+        failure::LOGIN_HINT
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &CAPABILITIES
+    }
+
+    fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
+        plan::headless(request, site)
+    }
+
+    fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
+        plan::interactive(request, site)
+    }
+
+    fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
+        let offer = match tools::offered(request) {
+            Ok(None) => Offer::Everything,
+            Ok(Some(_)) | Err(_) => Offer::Limited,
+        };
+        Box::new(PiProtocol::new(offer))
+    }
+}
