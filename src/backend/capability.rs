@@ -92,6 +92,19 @@ impl Feature {
         }
     }
 
+    /// How a message names it: the flag that asks for it.
+    pub fn flag(self) -> String {
+        match self {
+            Self::ReadOnly | Self::Edit | Self::Full => format!("--permission {}", self.name()),
+            Self::AttachImage => "--attach with an image".to_owned(),
+            Self::AttachFile => "--attach with a file".to_owned(),
+            Self::Mcp => "--mcp-config".to_owned(),
+            Self::Resume => "resume".to_owned(),
+            Self::Streaming | Self::Thinking | Self::Cost => self.name().to_owned(),
+            _ => format!("--{}", self.name()),
+        }
+    }
+
     /// Whether a run without it would have more rights than asked for: then it is an error, never a warning.
     pub fn is_safety(self) -> bool {
         matches!(self, Self::ReadOnly | Self::Edit | Self::DenyTool | Self::AllowTool)

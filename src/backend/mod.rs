@@ -5,6 +5,8 @@
 
 mod capability;
 mod launch;
+pub mod mock;
+pub mod options;
 mod output;
 mod pi;
 mod registry;

@@ -1,10 +1,14 @@
 //! The list of built-in backends. Everything that names a backend (command line, `backends`, `doctor`, completions, the
 //! contract tests) walks this list.
 
-use super::{Backend, pi};
+use super::{Backend, mock, pi};
 
 /// Every built-in backend, in the order in which they are shown.
-pub const BACKENDS: &[&dyn Backend] = &[&pi::Pi];
+pub const BACKENDS: &[&dyn Backend] = &[
+    // One line each, so that adding one touches nothing else.
+    &pi::Pi,
+    &mock::Mock,
+];
 
 /// The built-in backend of this name.
 pub fn find(name: &str) -> Option<&'static dyn Backend> {

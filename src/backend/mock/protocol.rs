@@ -1,0 +1,119 @@
+//! The mock agent's lines. A recording is announced by a `play` line; what follows is read by that backend's protocol.
+
+use crate::backend::wire::{Reader, Text};
+use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
+use crate::error::{ErrorKind, Failure};
+use crate::event::Usage;
+use crate::request::Request;
+use crate::tool::ToolKind;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// One line of the mock agent.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Cow<'a, str>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Cow<'a, str>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Cow<'a, str>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Cow<'a, str>>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolKind>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub input: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+pub(super) struct MockProtocol {
+    reader: Reader,
+    request: Request,
+    /// The protocol of the CLI whose recording is played.
+    played: Option<Box<dyn Protocol>>,
+}
+
+impl MockProtocol {
+    pub fn new(request: &Request) -> Self {
+        // The played protocol reads a run that was recorded elsewhere: of this request only the conversation matters.
+        let mut seed = Request::new("", &request.cwd);
+        seed.conversation = request.conversation.clone();
+        Self {
+            reader: Reader::default(),
+            request: seed,
+            played: None,
+        }
+    }
+}
+
+impl Protocol for MockProtocol {
+    fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
+        if let Some(played) = &mut self.played {
+            return played.stdout(line, out);
+        }
+        let Ok(line) = self.reader.read::<Line<'_>>(line) else {
+            return out.garbage(line);
+        };
+        let text = line.text.as_deref().unwrap_or_default();
+        let id = line.id.as_deref().unwrap_or_default();
+        match line.kind.as_ref() {
+            "play" => match crate::backend::find(text) {
+                Some(backend) if backend.name() != "mock" => self.played = Some(backend.protocol(&self.request)),
+                _ => {}
+            },
+            "init" => out.session(line.session_id.as_deref().unwrap_or_default(), line.model.as_deref()),
+            "turn" => out.turn(),
+            "text" => out.text(text),
+            "thinking" => out.thinking(text),
+            "toolStart" => {
+                let name = line.name.as_deref().unwrap_or_default();
+                out.tool_start(id, name, line.tool.unwrap_or(ToolKind::Other), line.input);
+            }
+            "toolEnd" => {
+                let outcome = match line.denied {
+                    Some(true) => ToolOutcome::Denied,
+                    _ => ToolOutcome::Succeeded,
+                };
+                out.tool_end(id, outcome, line.text.as_deref());
+            }
+            "retry" => out.retry(line.attempt.unwrap_or(1), None, None, text),
+            "error" => out.fail(Failure::new(line.error.unwrap_or(ErrorKind::Agent), text)),
+            "done" => {
+                out.usage(line.usage.unwrap_or_default());
+                out.cost(0.0);
+                out.complete();
+                out.finished();
+            }
+            _ => out.unknown(),
+        }
+    }
+
+    fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
+        if let Some(played) = &mut self.played {
+            played.stderr(line, out);
+        } else if let Some(id) = line.strip_prefix(super::agent::NO_SESSION.as_bytes()) {
+            let id = Text(String::from_utf8_lossy(id));
+            out.fail(crate::outcome::session_not_found("Mock", id.trim()));
+        }
+    }
+
+    fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
+        if let Some(played) = &mut self.played {
+            played.finish(exit, out);
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! The command line as it was typed. Nothing else knows clap: this file turns arguments into plain data, and the doc
+//! comments are the `--help`.
+
+use crate::marker::DEFAULT_MARKER;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// One command in front of the coding-agent CLIs: Claude Code, Codex, Gemini CLI, OpenCode and Pi.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agentctl",
+    version,
+    max_term_width = 110,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = help::ROOT
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an agent once, without asking anything
+    #[command(after_help = help::RUN)]
+    Run(Box<RunArgs>),
+    /// Go on with a conversation
+    #[command(after_help = help::RESUME)]
+    Resume(Box<ResumeArgs>),
+    /// Show and tidy the stored conversations
+    #[command(after_help = help::SESSIONS)]
+    Sessions(SessionsArgs),
+    /// Check that the agent CLIs are usable here
+    #[command(after_help = help::DOCTOR)]
+    Doctor(DoctorArgs),
+    /// List the backends and what each can do
+    #[command(after_help = help::BACKENDS)]
+    Backends(BackendsArgs),
+    /// Show where the configuration comes from and what it resolves to
+    #[command(after_help = help::CONFIG)]
+    Config(ConfigArgs),
+    /// Print a completion script
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the man page, or write one for every command into a directory
+    #[command(after_help = help::MAN)]
+    Man {
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of an output
+    #[command(after_help = help::SCHEMA)]
+    Schema {
+        #[arg(value_enum, default_value_t = SchemaName::Result)]
+        of: SchemaName,
+    },
+    /// Explain a command or a topic: exit-codes, environment, json
+    Help {
+        #[arg(value_name = "COMMAND|TOPIC")]
+        topic: Vec<String>,
+    },
+    /// The mock agent's own process
+    #[command(name = "__mock", hide = true, disable_help_flag = true)]
+    Mock {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Candidates for the completion scripts
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        #[arg(value_enum)]
+        what: Candidates,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to ask; without it, or with `-`, standard input. Given both, piped input is appended after a blank line
+    #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
+    pub prompt: Option<String>,
+    /// Continue the conversation of this name, or start it
+    #[arg(long, value_name = "NAME", help_heading = CONVERSATION)]
+    pub session: Option<String>,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// agentctl's key or a unique prefix of it, a name, or the CLI's own id (with --last: the prompt)
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
+    /// What to ask; without it, or with `-`, standard input
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    /// The last conversation of this directory
+    #[arg(long, help_heading = CONVERSATION)]
+    pub last: bool,
+    /// With --last: of any directory
+    #[arg(long, requires = "last", help_heading = CONVERSATION)]
+    pub any_dir: bool,
+    /// Start a new conversation with a copy of this one, which stays as it was
+    #[arg(long, help_heading = CONVERSATION)]
+    pub fork: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+const AGENT: &str = "Agent";
+const RIGHTS: &str = "Rights";
+const INPUT: &str = "Input";
+const CONVERSATION: &str = "Conversation";
+const LIMITS: &str = "Limits";
+const PROCESS: &str = "Process";
+const OUTPUT: &str = "Output";
+
+/// The one flag set of `run` and `resume`.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// Which agent to run [env: AGENT_BACKEND] [default: claude]
+    #[arg(short, long, value_name = "NAME", help_heading = AGENT)]
+    pub backend: Option<String>,
+    /// The binary of the selected backend [env: BACKEND_CLI_PATH, or AGENTCTL_<NAME>_PATH for each]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath, help_heading = AGENT)]
+    pub cli_path: Option<PathBuf>,
+    /// The model, in the backend's own words [env: BACKEND_MODEL] [default: the backend's own]
+    #[arg(short, long, value_name = "MODEL", help_heading = AGENT)]
+    pub model: Option<String>,
+    /// How hard the model should think, mapped to the nearest that the backend has
+    #[arg(long, value_name = "LEVEL", value_enum, help_heading = AGENT)]
+    pub effort: Option<EffortArg>,
+    /// A set of values from the configuration file [env: AGENTCTL_PROFILE]
+    #[arg(long, value_name = "NAME", help_heading = AGENT)]
+    pub profile: Option<String>,
+    /// A backend-specific option by name (repeatable)
+    #[arg(long, value_name = "K=V", help_heading = AGENT)]
+    pub option: Vec<String>,
+    /// MCP servers for this run only, as {"mcpServers":{…}}
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = AGENT)]
+    pub mcp_config: Vec<PathBuf>,
+
+    /// How much the agent may do: read-only, edit, full (ask is reserved) [env: AGENTCTL_PERMISSION] [default: full]
+    #[arg(short = 'P', long, value_name = "LEVEL", help_heading = RIGHTS)]
+    pub permission: Option<String>,
+    /// Limit the agent to this tool (repeatable): bash, read, edit, write, search, fetch, mcp, or the backend's own
+    /// name or pattern [env: ALLOWED_TOOLS, comma-separated]
+    #[arg(long, value_name = "TOOL", help_heading = RIGHTS)]
+    pub allow_tool: Vec<String>,
+    /// Take this tool away (repeatable); it wins over --allow-tool
+    #[arg(long, value_name = "TOOL", help_heading = RIGHTS)]
+    pub deny_tool: Vec<String>,
+    /// A further directory that the agent may use (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RIGHTS)]
+    pub add_dir: Vec<PathBuf>,
+
+    /// Read the prompt from a file; `-` is standard input
+    #[arg(short = 'f', long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT)]
+    pub prompt_file: Option<PathBuf>,
+    /// Text appended to the backend's own system prompt
+    #[arg(short, long, value_name = "TEXT", help_heading = INPUT)]
+    pub system: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "system", help_heading = INPUT)]
+    pub system_file: Option<PathBuf>,
+    /// The system prompt takes the place of the backend's own
+    #[arg(long, help_heading = INPUT)]
+    pub system_replace: bool,
+    /// Text put before the prompt on the first turn of a conversation only
+    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
+    pub identity: Option<String>,
+    /// An image or a file that goes with the prompt (repeatable)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT)]
+    pub attach: Vec<PathBuf>,
+    /// Let the CLI act on `/commands`, `@files` and `$skills` in the prompt
+    #[arg(long, help_heading = INPUT)]
+    pub expand: bool,
+
+    /// Leave nothing to resume
+    #[arg(long, help_heading = CONVERSATION)]
+    pub ephemeral: bool,
+    /// If the conversation is not there any more, start a new one
+    #[arg(long, help_heading = CONVERSATION)]
+    pub or_new: bool,
+    /// How long to wait for another run of this conversation [default: 10m]
+    #[arg(long, value_name = "DUR", num_args = 0..=1, require_equals = true, default_missing_value = "10m", help_heading = CONVERSATION)]
+    pub wait: Option<String>,
+    /// Fail at once (exit 75) if the conversation is busy
+    #[arg(long, conflicts_with = "wait", help_heading = CONVERSATION)]
+    pub no_wait: bool,
+    /// Keep this prompt and its answer beside the session record
+    #[arg(long, help_heading = CONVERSATION)]
+    pub keep_transcript: bool,
+
+    /// Stop after this many model responses [env: BACKEND_MAX_TURNS] [default: 25]
+    #[arg(long, value_name = "N", help_heading = LIMITS)]
+    pub max_turns: Option<u32>,
+    /// Most time for the whole run, e.g. 90s, 10m; 0 is none [env: AGENTCTL_TIMEOUT] [default: 30m]
+    #[arg(short, long, value_name = "DUR", help_heading = LIMITS)]
+    pub timeout: Option<String>,
+    /// Most time without any output; 0 is none [default: none]
+    #[arg(long, value_name = "DUR", help_heading = LIMITS)]
+    pub idle_timeout: Option<String>,
+    /// Most retries that the CLI may make by itself when the API fails
+    #[arg(long, value_name = "N", help_heading = LIMITS)]
+    pub max_retries: Option<u32>,
+    /// Most time that the CLI may spend retrying without progress; 0 is no bound [default: 5m]
+    #[arg(long, value_name = "DUR", help_heading = LIMITS)]
+    pub retry_for: Option<String>,
+
+    /// Work in this directory
+    #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = PROCESS)]
+    pub cwd: Option<PathBuf>,
+    /// Set a variable for the agent (repeatable)
+    #[arg(short, long, value_name = "K=V", help_heading = PROCESS)]
+    pub env: Vec<String>,
+    /// With --env-clear: pass this variable on (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = PROCESS)]
+    pub env_pass: Vec<String>,
+    /// Start the agent with a minimal environment
+    #[arg(long, help_heading = PROCESS)]
+    pub env_clear: bool,
+    /// The CLI's own terminal UI, with the same backend, model, permission and conversation
+    #[arg(short, long, help_heading = PROCESS)]
+    pub interactive: bool,
+    /// Print the exact command and spawn nothing
+    #[arg(long, help_heading = PROCESS)]
+    pub dry_run: bool,
+    /// An option that the backend cannot honour is an error, not a warning
+    #[arg(long, help_heading = PROCESS)]
+    pub strict: bool,
+
+    /// text, json (one result object) or stream-json (events, the last one the result) [default: text]
+    #[arg(short, long, value_name = "FORMAT", value_enum, help_heading = OUTPUT)]
+    pub output_format: Option<OutputFormat>,
+    /// The final answer must be JSON that fits this JSON Schema
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    pub schema: Option<PathBuf>,
+    /// How often to ask again when the answer does not fit the schema [default: 1]
+    #[arg(long, value_name = "N", requires = "schema", help_heading = OUTPUT)]
+    pub schema_retries: Option<u32>,
+    /// Look for this text in the answer [default when bare: ORCHESTRA_COMPLETE]
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_MARKER, help_heading = OUTPUT)]
+    pub marker: Option<String>,
+    /// Take `MEDIA:` tokens out of the answer into `media`
+    #[arg(long, help_heading = OUTPUT)]
+    pub media: bool,
+    /// With stream-json: also every line of the CLI as it came
+    #[arg(long, help_heading = OUTPUT)]
+    pub raw_events: bool,
+    /// Keep the raw exchange in a file that `-b mock --option transcript=FILE` plays back
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
+    pub record: Option<PathBuf>,
+    /// Show the command and each raw line on stderr, secrets masked
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub verbose: bool,
+    /// Nothing on stderr but errors
+    #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
+    pub quiet: bool,
+    /// Colour on stderr: auto, always, never [env: NO_COLOR, CLICOLOR_FORCE] [default: auto]
+    #[arg(long, value_name = "WHEN", value_enum, help_heading = OUTPUT)]
+    pub color: Option<ColorArg>,
+    /// No spinner and no closing line
+    #[arg(long, help_heading = OUTPUT)]
+    pub no_progress: bool,
+
+    /// Raw arguments for the CLI, as the last resort
+    #[arg(last = true, value_name = "BACKEND_ARGS")]
+    pub raw_args: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    Text,
+    Json,
+    StreamJson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EffortArg {
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaName {
+    Event,
+    Result,
+    Doctor,
+    Sessions,
+    Backends,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Candidates {
+    Backends,
+    Profiles,
+    Sessions,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct SessionsArgs {
+    #[command(subcommand)]
+    pub action: Option<SessionsAction>,
+    #[command(flatten)]
+    pub list: SessionsListArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SessionsAction {
+    /// List them, newest first
+    List(SessionsListArgs),
+    /// Show one, with the command that goes on with it
+    Show {
+        session: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget some
+    Rm {
+        #[arg(required = true, value_name = "SESSION")]
+        sessions: Vec<String>,
+    },
+    /// Forget old ones
+    Prune {
+        /// Not used for this long, e.g. 30d
+        #[arg(long, value_name = "DUR")]
+        older_than: Option<String>,
+        /// All but this many of the most recently used
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Say what would go, and keep it
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print where they are stored
+    Path,
+}
+
+#[derive(Debug, Default, Args)]
+pub struct SessionsListArgs {
+    /// One JSON array instead of a table
+    #[arg(long)]
+    pub json: bool,
+    #[arg(short, long, value_name = "NAME")]
+    pub backend: Option<String>,
+    /// Only the conversation of this name
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Only those of this directory
+    #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The backends to check [default: all; usable if at least the default backend is]
+    #[arg(value_name = "BACKEND")]
+    pub backends: Vec<String>,
+    /// Also ask each for one tiny answer
+    #[arg(long)]
+    pub live: bool,
+    #[arg(long)]
+    pub json: bool,
+    /// Most time for each check
+    #[arg(long, value_name = "DUR", default_value = "5s")]
+    pub cap: String,
+}
+
+#[derive(Debug, Args)]
+pub struct BackendsArgs {
+    /// Only this one, with notes
+    pub name: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub action: Option<ConfigAction>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Print where the files are
+    Path,
+    /// Print every value with its origin
+    Show {
+        /// As a profile would have it
+        #[arg(long, value_name = "NAME")]
+        profile: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a commented configuration file, unless there is one
+    Init,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub shell: ShellArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShellArg {
+    Bash,
+    Zsh,
+    Fish,
+    #[value(name = "powershell")]
+    PowerShell,
+    Elvish,
+}
+
+/// The whole command line, for completions, man pages and tests.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// The examples at the end of each `--help`.
+mod help {
+    pub const ROOT: &str = "\
+Examples:
+  agentctl run \"fix the failing test\"
+  agentctl run -b codex -P read-only -o json \"review the last commit\"
+  agentctl resume --last \"and now the docs\"
+  agentctl doctor
+
+Topics: agentctl help exit-codes, help environment, help json";
+
+    pub const RUN: &str = "\
+Examples:
+  agentctl run \"fix the failing test\"
+  git diff | agentctl run -b gemini -P read-only \"review this change\"
+  agentctl run -b codex -m gpt-5 --max-turns 10 -o json -f task.md
+  agentctl run --session \"$CHANNEL\" -o json \"$MESSAGE\"
+  agentctl run -b mock \"hello\"";
+
+    pub const RESUME: &str = "\
+Examples:
+  agentctl resume --last \"and now the docs\"
+  agentctl resume k3f9 \"go on\"
+  agentctl resume --fork k3f9 \"try it another way\"
+  agentctl resume -b claude 5e0a3d3e-6a4b-4c43-9a43-0d3c4d1b2a10 \"go on\"";
+
+    pub const SESSIONS: &str = "\
+Examples:
+  agentctl sessions
+  agentctl sessions list --json --backend claude --limit 20
+  agentctl sessions show k3f9
+  agentctl sessions prune --older-than 30d --dry-run";
+
+    pub const DOCTOR: &str = "\
+Examples:
+  agentctl doctor
+  agentctl doctor claude codex
+  agentctl doctor --json | jq '.backends[] | select(.usable | not)'
+  agentctl doctor --live mock";
+
+    pub const BACKENDS: &str = "\
+Examples:
+  agentctl backends
+  agentctl backends codex
+  agentctl backends --json";
+
+    pub const CONFIG: &str = "\
+Examples:
+  agentctl config path
+  agentctl config show
+  agentctl config init";
+
+    pub const COMPLETIONS: &str = "\
+Examples:
+  agentctl completions bash > ~/.local/share/bash-completion/completions/agentctl
+  agentctl completions zsh > ~/.zfunc/_agentctl
+  agentctl completions fish > ~/.config/fish/completions/agentctl.fish";
+
+    pub const MAN: &str = "\
+Examples:
+  agentctl man | man -l -
+  agentctl man ~/.local/share/man/man1";
+
+    pub const SCHEMA: &str = "\
+Examples:
+  agentctl schema result
+  agentctl schema event > event.schema.json";
+}

@@ -1,0 +1,198 @@
+//! `config.toml` and a project's `.agentctl.toml`.
+
+use super::settings::{PROJECT_KEYS, Settings};
+use crate::error::Failure;
+use crate::suggest::closest;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The user's configuration file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    pub defaults: Settings,
+    pub backends: BTreeMap<String, BackendSection>,
+    pub profiles: BTreeMap<String, Settings>,
+}
+
+/// `[backends.NAME]`: settings of a built-in backend, or the declaration of one's own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackendSection {
+    pub path: Option<PathBuf>,
+    pub model: Option<String>,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub options: BTreeMap<String, String>,
+    pub max_turns: Option<u32>,
+    pub permission: Option<String>,
+    // The rest declares a backend.
+    pub program: Option<String>,
+    pub dialect: Option<String>,
+    pub display_name: Option<String>,
+    pub about: Option<String>,
+    pub install: Option<String>,
+    pub session_args_new: Vec<String>,
+    pub session_args_resume: Vec<String>,
+    pub model_args: Vec<String>,
+    pub system_args: Vec<String>,
+    pub read_only_args: Option<Vec<String>>,
+    pub edit_args: Option<Vec<String>>,
+    pub full_args: Option<Vec<String>>,
+    pub prompt: Option<String>,
+}
+
+impl BackendSection {
+    /// The part that is a layer of settings. Arguments of a declared backend are its command line, not additions.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            cli_path: self.path.clone(),
+            model: self.model.clone(),
+            max_turns: self.max_turns,
+            permission: self.permission.clone(),
+            env: (!self.env.is_empty()).then(|| self.env.clone()),
+            options: (!self.options.is_empty()).then(|| self.options.clone()),
+            args: (self.program.is_none() && !self.args.is_empty()).then(|| self.args.clone()),
+            ..Settings::default()
+        }
+    }
+}
+
+impl ConfigFile {
+    /// What the file holds; nothing, if it is not there.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        match read_text(path)? {
+            Some(text) => Self::parse(&text, path),
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
+        toml::from_str(text).map_err(|error| explain(&error, path))
+    }
+}
+
+/// The nearest `.agentctl.toml` of `cwd` and its parents. The search ends at a repository's root and at the home
+/// directory: what lies above is not the project's.
+pub fn project_file(cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    for directory in cwd.ancestors() {
+        let candidate = directory.join(".agentctl.toml");
+        if candidate.is_file() {
+            return Some(candidate);
+        }
+        if Some(directory) == home || directory.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+/// A project's file. A repository must not raise permissions or name a program, so other keys are errors.
+pub fn read_project(path: &Path) -> Result<Settings, Failure> {
+    let Some(text) = read_text(path)? else {
+        return Ok(Settings::default());
+    };
+    let table: toml::Table = toml::from_str(&text).map_err(|error| explain(&error, path))?;
+    if let Some(key) = table.keys().find(|key| !PROJECT_KEYS.contains(&key.as_str())) {
+        let message = format!("{}: `{key}` cannot be set by a project", path.display());
+        return Err(Failure::usage(message).hint(match closest(key, PROJECT_KEYS) {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None => format!("a project may set: {}", PROJECT_KEYS.join(", ")),
+        }));
+    }
+    toml::from_str(&text).map_err(|error| explain(&error, path))
+}
+
+fn read_text(path: &Path) -> Result<Option<String>, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))
+            .hint("mend the file's permissions, or name another with AGENTCTL_CONFIG")),
+    }
+}
+
+/// The parser's own words, with file, line and the key that was probably meant.
+fn explain(error: &toml::de::Error, path: &Path) -> Failure {
+    let failure = Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()));
+    let mut words = error.message().split('`').skip(1).step_by(2);
+    let suggestion = words.next().and_then(|unknown| {
+        let known: Vec<&str> = words.collect();
+        closest(unknown, &known).map(str::to_owned)
+    });
+    match suggestion {
+        Some(similar) if error.message().contains("unknown field") => {
+            failure.hint(format!("did you mean `{similar}`?"))
+        }
+        _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(text: &str) -> Failure {
+        ConfigFile::parse(text, Path::new("config.toml")).unwrap_err()
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_file_line_and_suggestion() {
+        let failure = error_of("[defaults]\nmodle = \"x\"\n");
+        assert!(
+            failure.message.contains("config.toml") && failure.message.contains("line 2"),
+            "{failure}"
+        );
+        assert_eq!(failure.hint.as_deref(), Some("did you mean `model`?"));
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_an_error_with_its_line() {
+        let failure = error_of("[defaults]\n\nmax_turns = \"ten\"\n");
+        assert!(failure.message.contains("line 3"), "{failure}");
+    }
+
+    #[test]
+    fn a_project_cannot_raise_rights_or_name_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".agentctl.toml");
+        for key in [
+            "cli_path",
+            "allow_tools",
+            "args",
+            "env",
+            "options",
+            "mcp_config",
+            "add_dirs",
+            "system_file",
+        ] {
+            std::fs::write(&path, format!("{key} = []\n")).unwrap();
+            assert!(read_project(&path).unwrap_err().message.contains(key));
+        }
+        std::fs::write(&path, "model = \"small\"\n").unwrap();
+        assert_eq!(read_project(&path).unwrap().model.as_deref(), Some("small"));
+    }
+
+    #[test]
+    fn the_search_for_a_project_file_ends_at_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("repository/sub");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(folder.path().join("repository/.git")).unwrap();
+        std::fs::write(folder.path().join(".agentctl.toml"), "").unwrap();
+        assert_eq!(project_file(&inner, None), None);
+        std::fs::write(folder.path().join("repository/.agentctl.toml"), "").unwrap();
+        assert_eq!(
+            project_file(&inner, None),
+            Some(folder.path().join("repository/.agentctl.toml"))
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Configuration: files and environment, read once, each value with its origin.
+//!
+//! Weakest first: built-in defaults, `[defaults]`, `[backends.NAME]`, the project's `.agentctl.toml` (harmless keys
+//! only), the chosen `[profiles.NAME]`, environment, the stored conversation, flags.
+
+mod environment;
+mod file;
+mod settings;
+
+pub use environment::{Environment, VARIABLES};
+pub use file::{BackendSection, ConfigFile, project_file};
+pub use settings::{KEYS, Layer, Layers, Origin, PROJECT_KEYS, Settings};
+
+use crate::error::Failure;
+use std::path::{Path, PathBuf};
+
+/// Everything that was configured outside of the command line.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    pub path: PathBuf,
+    pub file: ConfigFile,
+    /// The project's file and what it holds.
+    pub project: Option<(PathBuf, Settings)>,
+    pub environment: Environment,
+}
+
+impl Config {
+    /// Reads the user's file and the project's file of `cwd`. Files that are not there are no error.
+    pub fn load(environment: Environment, cwd: &Path) -> Result<Self, Failure> {
+        let path = environment.config_path();
+        let file = ConfigFile::read(&path)?;
+        let project = match project_file(cwd, environment.home().as_deref()) {
+            Some(path) => Some((path.clone(), file::read_project(&path)?)),
+            None => None,
+        };
+        Ok(Self {
+            path,
+            file,
+            project,
+            environment,
+        })
+    }
+
+    /// The profile that was asked for by flag or environment must exist.
+    pub fn profile(&self, name: &str) -> Result<&Settings, Failure> {
+        self.file.profiles.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.file.profiles.keys().map(String::as_str).collect();
+            let message = format!("there is no profile `{name}` in {}", self.path.display());
+            Failure::usage(message).hint(match known.as_slice() {
+                [] => format!("add a section [profiles.{name}] there"),
+                known => format!("the profiles are: {}", known.join(", ")),
+            })
+        })
+    }
+
+    /// The layers below the flags, for the backend that `pick` chooses once the other layers are known.
+    pub fn layers(&self, profile: Option<&str>, backend_flag: Option<&str>) -> Result<(Layers, String), Failure> {
+        let mut layers = Layers::default();
+        layers.push(Layer::new(self.file.defaults.clone(), Origin::File(self.path.clone())));
+        if let Some((path, settings)) = &self.project {
+            layers.push(Layer::new(settings.clone(), Origin::Project(path.clone())));
+        }
+        let profile = profile
+            .map(str::to_owned)
+            .or_else(|| self.environment.get("AGENTCTL_PROFILE"));
+        if let Some(name) = profile {
+            let settings = self.profile(&name)?.clone();
+            layers.push(Layer::new(settings, Origin::Profile(self.path.clone(), name)));
+        }
+        layers.push(self.environment.layer()?);
+        let backend = backend_flag
+            .map(str::to_owned)
+            .or_else(|| layers.backend().cloned())
+            .unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
+        if let Some(section) = self.file.backends.get(&backend) {
+            let origin = Origin::Backend(self.path.clone(), backend.clone());
+            layers.0.insert(1, Layer::new(section.settings(), origin));
+        }
+        if let Some(path) = self.environment.backend_path(&backend) {
+            let position = layers.0.len() - 1;
+            layers.0.insert(position, path);
+        }
+        Ok((layers, backend))
+    }
+}
+
+pub const DEFAULT_BACKEND: &str = "claude";

@@ -1,0 +1,491 @@
+//! From what was typed and configured to what will be done: every usage error is found here, before anything is spawned.
+
+use crate::backend::{Backend, Feature};
+use crate::cli::{ColorArg, CommonArgs, EffortArg, OutputFormat};
+use crate::config::{Layers, Origin, Settings};
+use crate::error::Failure;
+use crate::request::{
+    Attachment, AttachmentKind, Conversation, Effort, Patience, Permission, Persistence, Placement, PromptSyntax,
+    Request, System,
+};
+use crate::tool::ToolRule;
+use crate::{duration, mcp};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is decided about a run besides what the backend is asked: limits, output, bookkeeping.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    pub cli_path: Option<PathBuf>,
+    pub timeout: Option<Duration>,
+    pub idle_timeout: Option<Duration>,
+    pub retry_for: Option<Duration>,
+    pub wait: Option<Duration>,
+    pub identity: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub env_clear: bool,
+    pub env_pass: Vec<String>,
+    pub output_format: OutputFormat,
+    pub color: ColorArg,
+    pub progress: bool,
+    pub verbosity: Verbosity,
+    pub marker: Option<String>,
+    pub media: bool,
+    pub raw_events: bool,
+    pub record: Option<PathBuf>,
+    pub schema_retries: u32,
+    pub keep_transcript: bool,
+    pub or_new: bool,
+    pub dry_run: bool,
+    pub interactive: bool,
+    pub strict: bool,
+    /// What the user should know before the run.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    Quiet,
+    #[default]
+    Normal,
+    Verbose,
+}
+
+const DEFAULT_MAX_TURNS: u32 = 25;
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(5 * 60);
+const DEFAULT_WAIT: Duration = Duration::from_secs(10 * 60);
+const SYSTEM_LIMIT: usize = 4 * 1024 * 1024;
+
+/// The flags as the strongest layer of settings.
+pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
+    let list = |values: &Vec<String>| (!values.is_empty()).then(|| values.clone());
+    let paths = |values: &Vec<PathBuf>| (!values.is_empty()).then(|| values.clone());
+    let pairs = |values: &[String], flag: &str| -> Result<Option<BTreeMap<String, String>>, Failure> {
+        let pairs: Result<BTreeMap<String, String>, Failure> =
+            values.iter().map(|pair| split_pair(pair, flag)).collect();
+        pairs.map(|pairs| (!pairs.is_empty()).then_some(pairs))
+    };
+    Ok(Settings {
+        backend: args.backend.clone(),
+        cli_path: args.cli_path.clone(),
+        model: args.model.clone(),
+        effort: args.effort.map(|effort| effort_of(effort).name().to_owned()),
+        permission: args.permission.clone(),
+        allow_tools: list(&args.allow_tool),
+        deny_tools: list(&args.deny_tool),
+        add_dirs: paths(&args.add_dir),
+        system: args.system.clone(),
+        system_file: args.system_file.clone(),
+        system_replace: args.system_replace.then_some(true),
+        identity: args.identity.clone(),
+        mcp_config: paths(&args.mcp_config),
+        max_turns: args.max_turns,
+        timeout: args.timeout.clone(),
+        idle_timeout: args.idle_timeout.clone(),
+        max_retries: args.max_retries,
+        retry_for: args.retry_for.clone(),
+        wait: if args.no_wait {
+            Some("0".to_owned())
+        } else {
+            args.wait.clone()
+        },
+        keep_transcript: args.keep_transcript.then_some(true),
+        env: pairs(&args.env, "--env")?,
+        env_clear: args.env_clear.then_some(true),
+        env_pass: list(&args.env_pass),
+        options: pairs(&args.option, "--option")?,
+        args: None,
+        strict: args.strict.then_some(true),
+        output_format: None,
+        color: None,
+        progress: args.no_progress.then_some(false),
+    })
+}
+
+fn split_pair(pair: &str, flag: &str) -> Result<(String, String), Failure> {
+    match pair.split_once('=') {
+        Some((key, value)) if !key.is_empty() && !pair.contains('\0') => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(format!("{flag} wants NAME=VALUE, not `{pair}`"))),
+    }
+}
+
+fn effort_of(effort: EffortArg) -> Effort {
+    match effort {
+        EffortArg::Minimal => Effort::Minimal,
+        EffortArg::Low => Effort::Low,
+        EffortArg::Medium => Effort::Medium,
+        EffortArg::High => Effort::High,
+        EffortArg::Xhigh => Effort::Xhigh,
+        EffortArg::Max => Effort::Max,
+    }
+}
+
+/// The permission level of this name.
+pub fn permission_named(name: &str) -> Result<Permission, Failure> {
+    if name == "ask" {
+        return Err(Failure::usage(
+            "the permission level `ask` is reserved: approvals over the CLIs' own protocols are not built yet",
+        )
+        .hint("use read-only, edit or full"));
+    }
+    Permission::ALL
+        .iter()
+        .copied()
+        .find(|level| level.name() == name)
+        .ok_or_else(|| {
+            Failure::usage(format!("there is no permission level `{name}`")).hint("use read-only, edit or full")
+        })
+}
+
+/// The level that the layers come to. A project may only lower what the layers under the flags say; a flag is the
+/// user's own will, whatever the project says.
+pub fn permission_of(layers: &Layers) -> Result<Permission, Failure> {
+    let mut level = Permission::default();
+    let mut ceiling = Permission::Full;
+    for layer in &layers.0 {
+        let Some(name) = &layer.settings.permission else {
+            continue;
+        };
+        let asked = permission_named(name)?;
+        match layer.origin {
+            Origin::Project(_) => ceiling = asked,
+            Origin::Flag => return Ok(asked),
+            _ => level = asked,
+        }
+    }
+    Ok(level.min(ceiling))
+}
+
+/// What the prompt and the conversation are, gathered by the command.
+pub struct Given {
+    pub prompt: String,
+    pub conversation: Conversation,
+    pub cwd: PathBuf,
+    /// Whether this is the first turn of the conversation: then the identity goes before the prompt.
+    pub first_turn: bool,
+}
+
+/// One run, decided.
+pub fn decide(
+    args: &CommonArgs,
+    layers: &Layers,
+    given: Given,
+    backend: &dyn Backend,
+) -> Result<(Request, RunSettings), Failure> {
+    let cwd = given.cwd;
+    let identity = layers.identity().cloned();
+    let prompt = match (&identity, given.first_turn) {
+        (Some(identity), true) => format!("{identity}\n\n{}", given.prompt),
+        _ => given.prompt,
+    };
+    let effort = layers.effort().map(|name| {
+        Effort::ALL
+            .iter()
+            .copied()
+            .find(|effort| effort.name() == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = Effort::ALL.iter().map(|effort| effort.name()).collect();
+                Failure::usage(format!("there is no effort `{name}`")).hint(format!("use one of {}", names.join(", ")))
+            })
+    });
+    let rules = |tools: Vec<String>| tools.into_iter().map(ToolRule::from).collect::<Vec<_>>();
+    let mut raw_args: Vec<std::ffi::OsString> = layers.args().into_iter().flatten().map(Into::into).collect();
+    raw_args.extend(args.raw_args.iter().cloned());
+    let mut request = Request {
+        prompt,
+        model: layers.model().filter(|model| !model.is_empty()).cloned(),
+        max_turns: Some(layers.max_turns().copied().unwrap_or(DEFAULT_MAX_TURNS)).filter(|turns| *turns > 0),
+        permission: permission_of(layers)?,
+        allow_tools: rules(layers.allow_tools().cloned().unwrap_or_default()),
+        deny_tools: rules(layers.all_denied_tools()),
+        system: system(layers, &cwd)?,
+        add_dirs: add_dirs(layers, &cwd)?,
+        attachments: args
+            .attach
+            .iter()
+            .map(|path| attachment(path, &cwd))
+            .collect::<Result<_, _>>()?,
+        effort: effort.transpose()?,
+        schema: args.schema.as_deref().map(|path| read_schema(path, &cwd)).transpose()?,
+        mcp_servers: mcp_servers(layers, &cwd)?,
+        conversation: given.conversation,
+        persistence: if args.ephemeral {
+            Persistence::Ephemeral
+        } else {
+            Persistence::Keep
+        },
+        prompt_syntax: if args.expand {
+            PromptSyntax::Expand
+        } else {
+            PromptSyntax::Literal
+        },
+        patience: Patience {
+            max_retries: layers.max_retries().copied(),
+            retry_for: bounded(layers.retry_for(), "--retry-for", Some(DEFAULT_RETRY_FOR))?,
+        },
+        options: layers.merged_map(|settings| settings.options.as_ref()),
+        raw_args,
+        cwd,
+    };
+    let strict = layers.strict().copied().unwrap_or(false);
+    let warnings = settle_unsupported(&mut request, backend, strict)?;
+    let settings = RunSettings {
+        cli_path: layers.cli_path().cloned(),
+        timeout: bounded(layers.timeout(), "--timeout", Some(DEFAULT_TIMEOUT))?,
+        idle_timeout: bounded(layers.idle_timeout(), "--idle-timeout", None)?,
+        retry_for: request.patience.retry_for,
+        wait: bounded(layers.wait(), "--wait", Some(DEFAULT_WAIT))?,
+        identity,
+        env: layers.merged_map(|settings| settings.env.as_ref()),
+        env_clear: layers.env_clear().copied().unwrap_or(false),
+        env_pass: layers.env_pass().cloned().unwrap_or_default(),
+        output_format: output_format(args, layers)?,
+        color: color(args, layers)?,
+        progress: layers.progress().copied().unwrap_or(true),
+        verbosity: match (args.quiet, args.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        },
+        marker: args.marker.clone().filter(|marker| !marker.is_empty()),
+        media: args.media,
+        raw_events: args.raw_events,
+        record: args.record.clone(),
+        schema_retries: args.schema_retries.unwrap_or(1),
+        keep_transcript: layers.keep_transcript().copied().unwrap_or(false),
+        or_new: args.or_new,
+        dry_run: args.dry_run,
+        interactive: args.interactive,
+        strict,
+        warnings,
+    };
+    Ok((request, settings))
+}
+
+/// The format that was asked for, before anything else can go wrong: errors are told in it.
+pub fn output_format(args: &CommonArgs, layers: &Layers) -> Result<OutputFormat, Failure> {
+    use clap::ValueEnum as _;
+    match (args.output_format, layers.output_format()) {
+        (Some(format), _) => Ok(format),
+        (None, Some(name)) => OutputFormat::from_str(name, false).map_err(|_| {
+            Failure::usage(format!("there is no output format `{name}`")).hint("use text, json or stream-json")
+        }),
+        (None, None) => Ok(OutputFormat::Text),
+    }
+}
+
+fn color(args: &CommonArgs, layers: &Layers) -> Result<ColorArg, Failure> {
+    use clap::ValueEnum as _;
+    match (args.color, layers.color()) {
+        (Some(color), _) => Ok(color),
+        (None, Some(name)) => ColorArg::from_str(name, false)
+            .map_err(|_| Failure::usage(format!("there is no colour mode `{name}`")).hint("use auto, always or never")),
+        (None, None) => Ok(ColorArg::Auto),
+    }
+}
+
+/// A duration of which zero means none.
+fn bounded(value: Option<&String>, flag: &str, default: Option<Duration>) -> Result<Option<Duration>, Failure> {
+    match value {
+        None => Ok(default),
+        Some(text) => duration::parse(text).map_err(|why| Failure::usage(format!("{flag}: {why}"))),
+    }
+}
+
+fn system(layers: &Layers, cwd: &Path) -> Result<Option<System>, Failure> {
+    // The stronger of the two forms wins: a flag with a text beats a file of the configuration, and the other way round.
+    let strongest = layers
+        .0
+        .iter()
+        .rev()
+        .find(|layer| layer.settings.system.is_some() || layer.settings.system_file.is_some());
+    let Some(layer) = strongest else { return Ok(None) };
+    let text = match (&layer.settings.system, &layer.settings.system_file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(path)) => read_text(&cwd.join(path), "the system prompt")?,
+        (None, None) => return Ok(None),
+    };
+    if text.len() > SYSTEM_LIMIT {
+        return Err(Failure::usage(format!(
+            "the system prompt has {} bytes, more than {SYSTEM_LIMIT}",
+            text.len()
+        )));
+    }
+    let placement = match layers.system_replace() {
+        Some(true) => Placement::Replace,
+        _ => Placement::Append,
+    };
+    Ok((!text.is_empty()).then_some(System { text, placement }))
+}
+
+fn add_dirs(layers: &Layers, cwd: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let dirs = layers.add_dirs().into_iter().flatten();
+    dirs.map(|dir| {
+        let path = cwd.join(dir);
+        match path.canonicalize() {
+            Ok(path) if path.is_dir() => Ok(path),
+            Ok(_) => Err(Failure::usage(format!(
+                "--add-dir {} is not a directory",
+                path.display()
+            ))),
+            Err(error) => Err(Failure::usage(format!("--add-dir {}: {error}", path.display()))),
+        }
+    })
+    .collect()
+}
+
+fn attachment(path: &Path, cwd: &Path) -> Result<Attachment, Failure> {
+    let path = cwd.join(path);
+    let metadata = path
+        .metadata()
+        .map_err(|error| Failure::usage(format!("--attach {}: {error}", path.display())))?;
+    if !metadata.is_file() {
+        return Err(Failure::usage(format!("--attach {} is not a file", path.display())));
+    }
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .map(str::to_ascii_lowercase);
+    let kind = match extension.as_deref() {
+        Some("png") => AttachmentKind::Image("image/png"),
+        Some("jpg" | "jpeg") => AttachmentKind::Image("image/jpeg"),
+        Some("gif") => AttachmentKind::Image("image/gif"),
+        Some("webp") => AttachmentKind::Image("image/webp"),
+        _ => AttachmentKind::File,
+    };
+    Ok(Attachment { path, kind })
+}
+
+fn read_schema(path: &Path, cwd: &Path) -> Result<serde_json::Value, Failure> {
+    let text = read_text(&cwd.join(path), "the schema")?;
+    let schema: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("--schema {}: {error}", path.display())).hint("it must be a JSON Schema")
+    })?;
+    crate::schema::check(&schema).map_err(|why| Failure::usage(format!("--schema {}: {why}", path.display())))?;
+    Ok(schema)
+}
+
+fn mcp_servers(layers: &Layers, cwd: &Path) -> Result<Vec<crate::request::McpServer>, Failure> {
+    let mut servers: Vec<crate::request::McpServer> = Vec::new();
+    for path in layers.mcp_config().into_iter().flatten() {
+        let path = cwd.join(path);
+        for server in mcp::parse(&read_text(&path, "the MCP servers")?, &path)? {
+            servers.retain(|other| other.name != server.name);
+            servers.push(server);
+        }
+    }
+    Ok(servers)
+}
+
+/// A text file that the user named.
+pub fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("cannot read {what} from {}: {error}", path.display())))?;
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(format!(
+            "{} is not UTF-8 text (at byte {})",
+            path.display(),
+            error.utf8_error().valid_up_to()
+        ))
+    })
+}
+
+/// Takes out of the request what the backend cannot honour, with a warning for each; safety options, and every option
+/// when `strict`, are errors instead.
+fn settle_unsupported(request: &mut Request, backend: &dyn Backend, strict: bool) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    for feature in asked_for(request) {
+        let support = backend.capabilities().of(feature);
+        if support.is_supported() {
+            continue;
+        }
+        let message = format!(
+            "{} cannot honour {}: {}",
+            backend.display_name(),
+            feature.flag(),
+            support.note
+        );
+        if feature.is_safety() {
+            return Err(Failure::usage(message).hint(
+                "nothing runs with more rights than asked for: choose another backend, or leave the option out",
+            ));
+        }
+        if strict || matches!(feature, Feature::Resume | Feature::Fork) {
+            return Err(Failure::usage(message).hint("`agentctl backends` shows what each backend can do"));
+        }
+        warnings.push(message);
+        take_out(request, feature);
+    }
+    Ok(warnings)
+}
+
+/// The features that a request makes use of.
+pub fn asked_for(request: &Request) -> Vec<Feature> {
+    let image = |attachment: &Attachment| matches!(attachment.kind, AttachmentKind::Image(_));
+    let replaces = request
+        .system
+        .as_ref()
+        .map(|system| system.placement == Placement::Replace);
+    let wanted = [
+        (Feature::Model, request.model.is_some()),
+        (Feature::MaxTurns, request.max_turns.is_some()),
+        (Feature::ReadOnly, request.permission == Permission::ReadOnly),
+        (Feature::Edit, request.permission == Permission::Edit),
+        (Feature::Full, request.permission == Permission::Full),
+        (Feature::AllowTool, !request.allow_tools.is_empty()),
+        (Feature::DenyTool, !request.deny_tools.is_empty()),
+        (Feature::System, replaces == Some(false)),
+        (Feature::SystemReplace, replaces == Some(true)),
+        (Feature::AddDir, !request.add_dirs.is_empty()),
+        (Feature::AttachImage, request.attachments.iter().any(image)),
+        (
+            Feature::AttachFile,
+            request.attachments.iter().any(|attachment| !image(attachment)),
+        ),
+        (Feature::Effort, request.effort.is_some()),
+        (Feature::Schema, request.schema.is_some()),
+        (Feature::Mcp, !request.mcp_servers.is_empty()),
+        (Feature::Resume, matches!(request.conversation, Conversation::Resume(_))),
+        (Feature::Fork, matches!(request.conversation, Conversation::Fork { .. })),
+        (Feature::Ephemeral, request.persistence == Persistence::Ephemeral),
+        (Feature::Expand, request.prompt_syntax == PromptSyntax::Expand),
+        (Feature::MaxRetries, request.patience.max_retries.is_some()),
+    ];
+    wanted
+        .into_iter()
+        .filter(|(_, wanted)| *wanted)
+        .map(|(feature, _)| feature)
+        .collect()
+}
+
+fn take_out(request: &mut Request, feature: Feature) {
+    let image = |attachment: &Attachment| matches!(attachment.kind, AttachmentKind::Image(_));
+    match feature {
+        Feature::Model => request.model = None,
+        Feature::MaxTurns => request.max_turns = None,
+        Feature::System | Feature::SystemReplace => request.system = None,
+        Feature::AddDir => request.add_dirs.clear(),
+        Feature::AttachImage => request.attachments.retain(|attachment| !image(attachment)),
+        Feature::AttachFile => request.attachments.retain(image),
+        Feature::Effort => request.effort = None,
+        Feature::Schema => request.schema = None,
+        Feature::Mcp => request.mcp_servers.clear(),
+        Feature::Ephemeral => request.persistence = Persistence::Keep,
+        Feature::Expand => request.prompt_syntax = PromptSyntax::Literal,
+        Feature::MaxRetries => request.patience.max_retries = None,
+        // Errors before they come here, or nothing that a request holds.
+        Feature::ReadOnly
+        | Feature::Edit
+        | Feature::Full
+        | Feature::AllowTool
+        | Feature::DenyTool
+        | Feature::Resume
+        | Feature::Fork
+        | Feature::Interactive
+        | Feature::Streaming
+        | Feature::Thinking
+        | Feature::Cost => {}
+    }
+}

@@ -1,0 +1,99 @@
+//! Finding a backend's program before anything is spawned, so that what is wrong is said clearly.
+
+use crate::backend::Backend;
+use crate::error::{ErrorKind, Failure};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The program of a backend: the configured one, or the first on `search_path`.
+pub fn program(
+    backend: &dyn Backend,
+    configured: Option<&Path>,
+    search_path: Option<&OsStr>,
+    cwd: &Path,
+) -> Result<PathBuf, Failure> {
+    if backend.name() == "mock" && configured.is_none() {
+        return ourselves(search_path, cwd);
+    }
+    let wanted = configured.unwrap_or(Path::new(backend.program()));
+    let found = match wanted.components().count() {
+        1 if configured.is_none_or(|path| !path.starts_with(".")) => on_path(wanted, search_path, cwd),
+        _ => Some(cwd.join(wanted)),
+    };
+    let Some(path) = found else {
+        return Err(missing(backend, &format!("`{}` is not on PATH", wanted.display())));
+    };
+    check(backend, &path)?;
+    Ok(path)
+}
+
+/// The mock agent is agentctl itself; a library caller needs one on its `PATH`.
+fn ourselves(search_path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Failure> {
+    let current = std::env::current_exe()
+        .ok()
+        .filter(|path| path.file_stem() == Some(OsStr::new("agentctl")));
+    current
+        .or_else(|| on_path(Path::new("agentctl"), search_path, cwd))
+        .ok_or_else(|| {
+            Failure::new(
+                ErrorKind::NotInstalled,
+                "the mock agent is agentctl itself, and `agentctl` is not on PATH",
+            )
+            .hint("cargo install --path .")
+        })
+}
+
+fn on_path(name: &Path, search_path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    let found = which::which_in(name, search_path, cwd).ok();
+    // A file that is there but cannot be run deserves another message than one that is not there.
+    found.or_else(|| {
+        let directories = std::env::split_paths(search_path?).collect::<Vec<_>>();
+        directories
+            .into_iter()
+            .map(|directory| directory.join(name))
+            .find(|path| path.is_file())
+    })
+}
+
+fn check(backend: &dyn Backend, path: &Path) -> Result<(), Failure> {
+    let unusable = |why: &str| {
+        Failure::new(
+            ErrorKind::NotExecutable,
+            format!("the {} CLI at {} {why}", backend.display_name(), path.display()),
+        )
+    };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(missing(backend, &format!("there is nothing at {}", path.display())))
+        }
+        Err(error) => Err(unusable(&format!("cannot be looked at: {error}"))),
+        Ok(metadata) if metadata.is_dir() => {
+            Err(unusable("is a directory").hint("name the program itself with --cli-path"))
+        }
+        Ok(_) if !is_executable(path) => {
+            Err(unusable("is not executable").hint(format!("chmod +x {}", path.display())))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+fn missing(backend: &dyn Backend, why: &str) -> Failure {
+    Failure::new(
+        ErrorKind::NotInstalled,
+        format!("the {} CLI was not found: {why}", backend.display_name()),
+    )
+    .hint(format!(
+        "install it with `{}`, or name it with --cli-path",
+        backend.install_hint()
+    ))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_executable(_path: &Path) -> bool {
+    true
+}

@@ -1,0 +1,21 @@
+//! Reporters: events in, bytes for stdout out. They know nothing of processes and write to any buffer; a thread of its
+//! own (`spool`) carries the bytes to the reader.
+
+mod json;
+mod stream_json;
+mod text;
+
+pub use json::Json;
+pub use stream_json::StreamJson;
+pub use text::{Pace, Text};
+
+use crate::event::{Event, EventResult};
+
+/// What every output format is.
+pub trait Report {
+    /// Something happened. Bytes for stdout are appended to `out`.
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
+
+    /// The run is over.
+    fn result(&mut self, result: &EventResult, out: &mut Vec<u8>);
+}
