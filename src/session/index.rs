@@ -15,6 +15,15 @@ pub(super) enum Handle<'a> {
     Directory(&'a Path),
 }
 
+/// Where a pointer leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Key(Key),
+    Nowhere,
+    /// There is a pointer, but not what it says: only the records themselves can tell.
+    Unreadable,
+}
+
 /// The content of a pointer. `text` is what it was made for, so that a damaged record still has its name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pointer {
@@ -41,41 +50,42 @@ impl Handle<'_> {
         }
     }
 
-    /// A lost name or id loses a conversation; a lost directory only its place in `--last`.
-    fn durability(&self) -> Durability {
-        match self {
-            Self::Name(_) | Self::Native { .. } => Durability::Machine,
-            Self::Directory(_) => Durability::Process,
+    /// Where it points to. A pointer that was made for another text points nowhere.
+    pub(super) fn read(&self, root: &Root) -> Target {
+        match read(&self.path(root)) {
+            Ok(Some(pointer)) if pointer.text == self.text() => Target::Key(pointer.key),
+            Ok(_) => Target::Nowhere,
+            Err(_) => Target::Unreadable,
         }
-    }
-
-    /// Where it points to. A pointer that is missing, damaged or made for another text points nowhere.
-    pub(super) fn read(&self, root: &Root) -> Option<Key> {
-        let pointer = read(&self.path(root))?;
-        (pointer.text == self.text()).then_some(pointer.key)
     }
 
     /// Makes it point to `key`. Costs one read when it does already.
     pub(super) fn write(&self, root: &Root, key: Key) -> io::Result<()> {
         let path = self.path(root);
         let pointer = Pointer { key, text: self.text() };
-        if read(&path).as_ref() == Some(&pointer) {
+        if matches!(read(&path), Ok(Some(present)) if present == pointer) {
             return Ok(());
         }
-        root.write(&path, &serde_json::to_vec(&pointer)?, self.durability())
+        // Not synced: a dying machine leaves an empty file at worst, and what cannot be read is looked for elsewhere.
+        root.write(&path, &serde_json::to_vec(&pointer)?, Durability::Process)
     }
 
     /// Removes it if it points to `key`.
     pub(super) fn remove(&self, root: &Root, key: Key) {
-        if self.read(root) == Some(key) {
+        if self.read(root) == Target::Key(key) {
             // A pointer that stays is stale, and ignored as such.
             let _ = std::fs::remove_file(self.path(root));
         }
     }
 }
 
-pub(super) fn read(path: &Path) -> Option<Pointer> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+/// A pointer, nothing if there is none, or why it cannot be read.
+pub(super) fn read(path: &Path) -> io::Result<Option<Pointer>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The keys that a native id points to, whatever the backend.
@@ -88,7 +98,7 @@ pub(super) fn keys_of_native_id(root: &Root, id: &str) -> Vec<Key> {
     entries
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&digest[2..]))
-        .filter_map(|entry| read(&entry.path()))
+        .filter_map(|entry| read(&entry.path()).ok().flatten())
         .filter(|pointer| pointer.text == id)
         .map(|pointer| pointer.key)
         .collect()

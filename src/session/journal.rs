@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// `<microseconds, 16 hex> <key> <directory, 16 hex>\n`
 const LINE: usize = 16 + 1 + 12 + 1 + 16 + 1;
-const BLOCK: u64 = 8 * 1024;
-/// A file without line ends is not ours: what is carried from block to block stops growing here.
-const LONGEST_CARRY: usize = 64 * 1024;
+const FIRST_BLOCK: u64 = 512;
+const LARGEST_BLOCK: u64 = 64 * 1024;
 /// Every so many lines the one who wrote the last looks whether most of them are repeats.
 const COMPACT_EVERY: u64 = 8192;
 
@@ -156,15 +155,15 @@ fn last_uses(newest_first: NewestFirst) -> Vec<Use> {
     uses
 }
 
-/// Reads a journal backwards, block by block, so that the newest uses cost the same however many there are.
+/// Reads a journal backwards, so that the newest uses cost the same however many there are.
 pub(super) struct NewestFirst {
     file: File,
     /// Everything from here on was read.
     position: u64,
-    /// The beginning of the last block: the end of a line that begins in the block before.
-    carry: Vec<u8>,
-    /// Oldest first: taken from the end.
-    pending: Vec<Use>,
+    /// What was read and not yet given out; before `position` == 0 it may begin in the middle of a line.
+    text: Vec<u8>,
+    /// How much to read next: little at first, since most ask for the newest few.
+    block: u64,
 }
 
 impl NewestFirst {
@@ -173,28 +172,38 @@ impl NewestFirst {
         Ok(Self {
             file,
             position,
-            carry: Vec::new(),
-            pending: Vec::new(),
+            text: Vec::new(),
+            block: FIRST_BLOCK,
         })
     }
 
     fn read_block(&mut self) -> io::Result<()> {
-        let start = self.position.saturating_sub(BLOCK);
+        let start = self.position.saturating_sub(self.block);
         let mut block = vec![0; (self.position - start) as usize];
         self.file.seek(SeekFrom::Start(start))?;
         self.file.read_exact(&mut block)?;
         self.position = start;
-        block.append(&mut self.carry);
-        let whole_lines = match (start, memchr::memchr(b'\n', &block)) {
-            (0, _) => 0,
-            (_, Some(end)) => end + 1,
-            (_, None) => block.len(),
-        };
-        let lines = block.split_off(whole_lines);
-        self.pending = lines.split(|byte| *byte == b'\n').filter_map(Use::parse).collect();
-        self.carry = block;
-        self.carry.truncate(LONGEST_CARRY);
+        self.block = (self.block * 4).min(LARGEST_BLOCK);
+        // A file without line ends is not ours: of a line that goes on and on only the end can be a use.
+        if self.text.len() > LINE {
+            self.text.drain(..self.text.len() - LINE);
+        }
+        block.append(&mut self.text);
+        self.text = block;
         Ok(())
+    }
+
+    /// The last line of what was read; nothing if more must be read to have it whole.
+    fn take_line(&mut self) -> Option<Vec<u8>> {
+        match memchr::memrchr(b'\n', &self.text) {
+            Some(end) => {
+                let line = self.text.split_off(end + 1);
+                self.text.truncate(end);
+                Some(line)
+            }
+            None if self.position == 0 && !self.text.is_empty() => Some(std::mem::take(&mut self.text)),
+            None => None,
+        }
     }
 }
 
@@ -203,11 +212,14 @@ impl Iterator for NewestFirst {
 
     fn next(&mut self) -> Option<Use> {
         loop {
-            if let Some(one) = self.pending.pop() {
-                return Some(one);
-            }
-            if self.position == 0 || self.read_block().is_err() {
-                return None;
+            match self.take_line() {
+                Some(line) => {
+                    if let Some(one) = Use::parse(&line) {
+                        return Some(one);
+                    }
+                }
+                None if self.position == 0 => return None,
+                None => self.read_block().ok()?,
             }
         }
     }

@@ -98,8 +98,10 @@ impl Store {
         self.root.sweep(now);
         for folder in ["names", "native", "cwd"] {
             for path in self.old_files(folder, now) {
-                let key = index::read(&path).map(|pointer| pointer.key);
-                if key.is_none_or(|key| !self.record_path(&key).exists()) {
+                // One that cannot be read stays: it says that there is something to look for.
+                if let Ok(Some(pointer)) = index::read(&path)
+                    && !self.record_path(&pointer.key).exists()
+                {
                     remove_leftover(&path);
                 }
             }

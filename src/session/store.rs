@@ -2,7 +2,7 @@
 
 use super::damaged::Damaged;
 use super::file::{Durability, Root};
-use super::index::Handle;
+use super::index::{Handle, Target};
 use super::journal::{Journal, Use, directory_mark};
 use super::key::Key;
 use super::lock::{self, Guard, LockId, Wait};
@@ -122,38 +122,43 @@ impl Store {
     }
 
     pub fn by_name(&self, name: &str) -> Result<Option<Record>, Damaged> {
-        let Some(key) = Handle::Name(name).read(&self.root) else {
-            return Ok(None);
-        };
-        let record = self.get(&key)?;
-        Ok(record.filter(|record| record.name.as_deref() == Some(name)))
+        self.follow(Handle::Name(name), |record| record.name.as_deref() == Some(name))
     }
 
     /// The conversation that has, or once had, this native id.
     pub fn by_native_id(&self, backend: &str, id: &str) -> Result<Option<Record>, Damaged> {
-        let Some(key) = Handle::Native { backend, id }.read(&self.root) else {
-            return Ok(None);
-        };
-        let record = self.get(&key)?;
-        Ok(record.filter(|record| record.backend == backend && record.has_native_id(id)))
+        self.follow(Handle::Native { backend, id }, |record| {
+            record.backend == backend && record.has_native_id(id)
+        })
+    }
+
+    fn follow(&self, handle: Handle<'_>, fits: impl Fn(&Record) -> bool) -> Result<Option<Record>, Damaged> {
+        match handle.read(&self.root) {
+            Target::Key(key) => Ok(self.get(&key)?.filter(fits)),
+            Target::Nowhere => Ok(None),
+            // Slow, and only until the next `put` mends the pointer.
+            Target::Unreadable => Ok(self.all(&Filter::default()).records.into_iter().find(fits)),
+        }
     }
 
     /// The conversation that was used last in `cwd`.
     pub fn last_in(&self, cwd: &Path) -> Option<Record> {
-        let handle = Handle::Directory(cwd);
-        let pointed = handle.read(&self.root).and_then(|key| self.get(&key).ok().flatten());
-        if let Some(record) = pointed.filter(|record| record.cwd == cwd) {
+        let target = Handle::Directory(cwd).read(&self.root);
+        if let Target::Key(key) = target
+            && let Ok(Some(record)) = self.get(&key)
+            && record.cwd == cwd
+        {
             return Some(record);
         }
-        // The pointer is written with every record: without one there is nothing to look for, unless it is stale.
-        if !self.root.path().join("cwd").exists() || handle.read(&self.root).is_some() {
-            let filter = Filter {
-                cwd: Some(cwd.to_owned()),
-                ..Filter::default()
-            };
-            return self.recent(&filter, 1).records.pop();
+        // A pointer is written with every record: without one there is nothing, unless all pointers were lost.
+        if target == Target::Nowhere && self.root.path().join("cwd").exists() {
+            return None;
         }
-        None
+        let filter = Filter {
+            cwd: Some(cwd.to_owned()),
+            ..Filter::default()
+        };
+        self.recent(&filter, 1).records.pop()
     }
 
     /// The conversation that was used last anywhere.
