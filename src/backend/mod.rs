@@ -4,6 +4,7 @@
 //! `registry::BACKENDS`, and a folder of fixtures.
 
 mod capability;
+mod claude;
 mod launch;
 pub mod mock;
 pub mod options;

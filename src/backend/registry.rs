@@ -1,11 +1,12 @@
 //! The list of built-in backends. Everything that names a backend (command line, `backends`, `doctor`, completions, the
 //! contract tests) walks this list.
 
-use super::{Backend, mock, pi};
+use super::{Backend, claude, mock, pi};
 
 /// Every built-in backend, in the order in which they are shown.
 pub const BACKENDS: &[&dyn Backend] = &[
     // One line each, so that adding one touches nothing else.
+    &claude::Claude,
     &pi::Pi,
     &mock::Mock,
 ];

@@ -1,0 +1,66 @@
+//! Claude Code (`claude`).
+
+mod capabilities;
+mod failure;
+mod message;
+mod options;
+mod plan;
+mod prompt;
+mod protocol;
+mod rights;
+mod tools;
+mod wire;
+
+use super::{Backend, Capabilities, Plan, Protocol, Site};
+use crate::error::Failure;
+use crate::request::Request;
+
+/// What is remembered for the next run of a conversation: the model, with the mark of its long context.
+const CARRIED_MODEL: &str = "model";
+
+/// Anthropic's Claude Code.
+pub struct Claude;
+
+impl Backend for Claude {
+    fn name(&self) -> &str {
+        "claude"
+    }
+
+    fn display_name(&self) -> &str {
+        "Claude"
+    }
+
+    fn about(&self) -> &str {
+        "Claude Code, Anthropic's coding agent"
+    }
+
+    fn program(&self) -> &str {
+        "claude"
+    }
+
+    fn install_hint(&self) -> &str {
+        "npm install -g @anthropic-ai/claude-code"
+    }
+
+    fn login_hint(&self) -> &str {
+        "run `claude` and log in, or set ANTHROPIC_API_KEY"
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &capabilities::CAPABILITIES
+    }
+
+    fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
+        plan::headless(request, site)
+    }
+
+    fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
+        plan::interactive(request, site)
+    }
+
+    fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
+        let background =
+            options::Options::of(request).map_or(protocol::BackgroundTasks::Off, |options| options.background);
+        Box::new(protocol::ClaudeProtocol::new(request, background))
+    }
+}

@@ -1,0 +1,253 @@
+//! From a permission level and tool rules to the flags that hold the agent to them.
+//!
+//! Rights come from here alone. Plan mode is no read-only mode (it runs `echo`, and project settings can lift it), so a
+//! restricted run is offered only the tools that it may use. Settings of the project and the local ones are not loaded
+//! at all; those of the user are loaded from a copy in which everything that grants rights or runs commands is off.
+
+use super::tools;
+use crate::backend::{Launch, ScratchEntry, Site};
+use crate::error::Failure;
+use crate::request::{Permission, Request};
+use crate::tool::{ToolKind, ToolRule};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Flags that would undo what is decided here.
+const DECIDED_HERE: &[&str] = &[
+    "--dangerously-skip-permissions",
+    "--allow-dangerously-skip-permissions",
+    "--permission-mode",
+    "--permission-prompt-tool",
+    "--allowedTools",
+    "--allowed-tools",
+    "--disallowedTools",
+    "--disallowed-tools",
+    "--tools",
+    "--settings",
+    "--setting-sources",
+    "--mcp-config",
+    "--plugin-dir",
+    "--plugin-url",
+    "--add-dir",
+    "--agents",
+];
+
+/// How far a run is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restraint {
+    /// Everything, with the CLI's own configuration.
+    None,
+    /// Everything but the denied tools. A project must not bring commands in by its settings.
+    Denied,
+    /// Only what is listed.
+    Listed,
+}
+
+impl Restraint {
+    fn of(request: &Request) -> Self {
+        if request.permission != Permission::Full || !request.allow_tools.is_empty() {
+            Self::Listed
+        } else if !request.deny_tools.is_empty() {
+            Self::Denied
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// Adds everything that decides what the agent may do.
+pub fn apply(request: &Request, site: &Site, launch: &mut Launch) -> Result<(), Failure> {
+    let restraint = Restraint::of(request);
+    refuse_raw_rights(request, restraint)?;
+    match restraint {
+        Restraint::None | Restraint::Denied => {
+            launch.arg("--dangerously-skip-permissions");
+        }
+        Restraint::Listed => listed(request, launch)?,
+    }
+    for rule in deny_rules(request)? {
+        launch.arg(format!("--disallowedTools={rule}"));
+    }
+    settings(restraint, site, launch);
+    if restraint == Restraint::Listed || denies_mcp(request) {
+        launch.arg("--strict-mcp-config");
+    }
+    Ok(())
+}
+
+/// Whether the servers of `--mcp-config` may be started.
+pub fn denies_mcp(request: &Request) -> bool {
+    request.deny_tools.contains(&ToolRule::Canonical(ToolKind::Mcp))
+}
+
+/// Raw arguments are the user's own, but two contradicting wishes are a mistake, and a dangerous one.
+fn refuse_raw_rights(request: &Request, restraint: Restraint) -> Result<(), Failure> {
+    let lifts = |arg: &&std::ffi::OsString| {
+        let arg = arg.to_string_lossy();
+        let name = arg.split('=').next().unwrap_or_default();
+        DECIDED_HERE.contains(&name)
+    };
+    match request.raw_args.iter().find(lifts) {
+        Some(arg) if restraint != Restraint::None => Err(Failure::usage(format!(
+            "the raw argument {} contradicts the asked-for rights",
+            arg.display()
+        ))
+        .hint("use `--permission`, `--allow-tool` and `--deny-tool`; raw rights need `--permission full` without tool rules")),
+        _ => Ok(()),
+    }
+}
+
+/// Offers only what may be used, and settles every question beforehand: nobody is there to answer it.
+fn listed(request: &Request, launch: &mut Launch) -> Result<(), Failure> {
+    let offered = offered(request)?;
+    let writes = offered
+        .iter()
+        .any(|name| matches!(tools::kind(name), ToolKind::Edit | ToolKind::Write));
+    // In `acceptEdits` the CLI itself confines edits to the working directories; `dontAsk` refuses what is not allowed.
+    let confined = request.permission != Permission::Full && writes;
+    launch.args(["--permission-mode", if confined { "acceptEdits" } else { "dontAsk" }]);
+    launch.args(["--tools".to_owned(), offered.into_iter().collect::<Vec<_>>().join(",")]);
+    for rule in allow_rules(request)? {
+        launch.arg(format!("--allowedTools={rule}"));
+    }
+    Ok(())
+}
+
+/// The built-in tools that the agent sees.
+fn offered(request: &Request) -> Result<BTreeSet<String>, Failure> {
+    let mut offered: BTreeSet<String> = tools::NOTES.iter().map(|name| (*name).to_owned()).collect();
+    let mut offer = |kind: ToolKind| offered.extend(tools::names(kind).iter().map(|name| (*name).to_owned()));
+    if request.allow_tools.is_empty() {
+        offer(ToolKind::Read);
+        offer(ToolKind::Search);
+        if request.permission == Permission::Edit {
+            offer(ToolKind::Edit);
+            offer(ToolKind::Write);
+        }
+        return Ok(offered);
+    }
+    for rule in &request.allow_tools {
+        match rule {
+            ToolRule::Canonical(kind) => offered.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
+            ToolRule::Native(rule) => {
+                let name = base_name(rule)?;
+                if !name.starts_with("mcp__") {
+                    offered.insert(name.to_owned());
+                }
+            }
+        }
+    }
+    Ok(offered)
+}
+
+/// The rules that let calls through without asking. Reading and, in `acceptEdits`, editing need none in the working
+/// directories; a rule would open the rest of the machine.
+fn allow_rules(request: &Request) -> Result<Vec<String>, Failure> {
+    let full = request.permission == Permission::Full;
+    let mut rules = Vec::new();
+    for rule in &request.allow_tools {
+        match rule {
+            ToolRule::Canonical(ToolKind::Mcp) => {}
+            ToolRule::Canonical(ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Write) if !full => {}
+            ToolRule::Canonical(kind) => rules.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
+            ToolRule::Native(rule) => {
+                let bare = base_name(rule)? == rule;
+                let files = matches!(
+                    tools::kind(rule),
+                    ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Write
+                );
+                if full || !(bare && files) {
+                    rules.push(rule.clone());
+                }
+            }
+        }
+    }
+    let all_servers =
+        request.allow_tools.is_empty() || request.allow_tools.contains(&ToolRule::Canonical(ToolKind::Mcp));
+    if all_servers && !denies_mcp(request) {
+        rules.extend(
+            request
+                .mcp_servers
+                .iter()
+                .map(|server| format!("mcp__{}", rule_name(&server.name))),
+        );
+    }
+    Ok(rules)
+}
+
+/// A server's name as it stands in the names of its tools.
+fn rule_name(server: &str) -> String {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    server
+        .chars()
+        .map(|character| if fits(character) { character } else { '_' })
+        .collect()
+}
+
+fn deny_rules(request: &Request) -> Result<Vec<String>, Failure> {
+    let mut rules = Vec::new();
+    for rule in &request.deny_tools {
+        match rule {
+            ToolRule::Canonical(kind) => rules.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
+            ToolRule::Native(rule) => {
+                base_name(rule)?;
+                rules.push(rule.clone());
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// The tool that a native rule is about: `Bash` of `Bash(git *)`.
+fn base_name(rule: &str) -> Result<&str, Failure> {
+    let name = rule.split('(').next().unwrap_or_default();
+    let well_formed = !name.is_empty()
+        && name
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '*' | '.'))
+        && (name.len() == rule.len() || rule.ends_with(')'))
+        && !rule.contains(char::is_control);
+    if well_formed {
+        Ok(name)
+    } else {
+        Err(Failure::usage(format!("`{rule}` is no tool rule of Claude"))
+            .hint("a tool's name, or a name with a pattern such as `Bash(git *)`"))
+    }
+}
+
+/// Which of the CLI's settings files count.
+fn settings(restraint: Restraint, site: &Site, launch: &mut Launch) {
+    match restraint {
+        Restraint::None => return,
+        Restraint::Denied => {
+            launch.args(["--setting-sources", "user"]);
+        }
+        Restraint::Listed => {
+            let path = site.scratch("settings.json");
+            launch.args(["--setting-sources", ""]);
+            launch.arg("--settings").arg(path.clone());
+            launch.files.push(ScratchEntry::MergedJson {
+                path,
+                base: config_dir(site).join("settings.json"),
+                patch: serde_json::json!({
+                    "permissions": {"allow": [], "ask": [], "additionalDirectories": []},
+                    "disableAllHooks": true,
+                    "enableAllProjectMcpServers": false,
+                    "enabledPlugins": {},
+                }),
+            });
+        }
+    }
+    // What the project says to the model (CLAUDE.md) is no setting: it is read from the working directory as from an
+    // added one, and it grants nothing.
+    let cwd = launch.cwd.clone();
+    launch.arg("--add-dir").arg(cwd);
+    launch.env("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1");
+}
+
+fn config_dir(site: &Site) -> PathBuf {
+    match site.env("CLAUDE_CONFIG_DIR") {
+        Some(path) => PathBuf::from(path),
+        None => site.home.join(".claude"),
+    }
+}
