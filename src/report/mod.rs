@@ -2,10 +2,12 @@
 //! own (`spool`) carries the bytes to the reader.
 
 mod json;
+mod spool;
 mod stream_json;
 mod text;
 
 pub use json::Json;
+pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use text::{Pace, Text};
 

@@ -1,0 +1,37 @@
+//! The only place that spawns, signals, waits and kills.
+//!
+//! A headless run is a tree of processes behind a guard ([`run`]); the ladder beside it decides without IO what happens
+//! next. The whole tree ends with the run, however the run ends:
+//!
+//! - Linux: a guard process that is a subreaper kills until nothing is left, also after a SIGKILL of our own process.
+//! - macOS and other Unix: the same guard kills the CLI's process group. A descendant that left the group (`setsid`)
+//!   and was orphaned cannot be found there.
+//! - Windows: a job object that ends with its handle.
+
+mod driver;
+pub mod environment;
+mod error;
+mod feed;
+#[cfg(unix)]
+mod guard;
+mod ladder;
+mod output_closed;
+#[cfg(unix)]
+mod process_table;
+mod run;
+mod scratch;
+#[cfg_attr(unix, path = "signals_unix.rs")]
+#[cfg_attr(not(unix), path = "signals_windows.rs")]
+mod signals;
+mod spawn;
+mod tail;
+#[cfg_attr(unix, path = "tree_unix.rs")]
+#[cfg_attr(not(unix), path = "tree_windows.rs")]
+mod tree;
+
+pub use driver::{Driver, Stream};
+pub use error::{SpawnError, SpawnStep};
+pub use ladder::{Action, Input, Ladder, Limits, Why};
+pub use output_closed::OutputClosed;
+pub use run::{Ending, Run, SignalPolicy, run};
+pub use scratch::{Scratch, default_root};

@@ -1,0 +1,384 @@
+//! The private directory of one run: made before the CLI starts, gone afterwards.
+//!
+//! Drop removes it; if we are killed the run's guard does; if that is killed too, the next run finds that nobody holds
+//! the directory's lock any more and removes it then.
+
+use super::tree::Keeper;
+use crate::backend::ScratchEntry;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A directory that only we may enter.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    /// Locked for as long as the run lives.
+    _lock: File,
+    keeper: Option<Keeper>,
+}
+
+/// Where scratch directories lie: private to the user and cleared by the system now and then.
+pub fn default_root() -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute() && path.is_dir());
+    match runtime {
+        Some(runtime) => runtime.join("agentctl"),
+        None => std::env::temp_dir().join(private_name()),
+    }
+}
+
+#[cfg(unix)]
+fn private_name() -> String {
+    format!("agentctl-{}", rustix::process::geteuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn private_name() -> String {
+    "agentctl".to_owned()
+}
+
+impl Scratch {
+    /// A new directory in the default place, after what dead runs left there was removed.
+    pub fn create() -> io::Result<Self> {
+        Self::create_in(&default_root())
+    }
+
+    /// A new directory in `root`, which must be ours alone and is made if it is not there.
+    pub fn create_in(root: &Path) -> io::Result<Self> {
+        // Another run may remove the empty root, or take our directory for a dead one before it is locked.
+        for _ in 0..20 {
+            make_private_root(root)?;
+            remove_stale(root);
+            let path = root.join(uuid::Uuid::new_v4().simple().to_string());
+            match make_private_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                made => made?,
+            }
+            let Ok(lock) = open_lock(&path) else { continue };
+            if lock.try_lock().is_ok() && path.exists() {
+                return Ok(Self {
+                    path,
+                    _lock: lock,
+                    keeper: None,
+                });
+            }
+        }
+        Err(io::Error::other(format!(
+            "cannot make a directory in {}",
+            root.display()
+        )))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the entries of a plan. They must lie inside.
+    pub fn fill(&self, entries: &[ScratchEntry]) -> io::Result<()> {
+        for entry in entries {
+            let (ScratchEntry::File { path, .. }
+            | ScratchEntry::MergedJson { path, .. }
+            | ScratchEntry::Mirror { path, .. }) = entry;
+            self.check_inside(path)?;
+            match entry {
+                ScratchEntry::File { path, contents } => write_private(path, contents)?,
+                ScratchEntry::MergedJson { path, base, patch } => {
+                    let merged = merged_json(fs::read(base).ok().as_deref(), patch);
+                    write_private(path, &serde_json::to_vec_pretty(&merged)?)?;
+                }
+                ScratchEntry::Mirror {
+                    path,
+                    of,
+                    except,
+                    create,
+                } => mirror(path, of, except, create)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a run's guard, so that the directory is removed even if we are killed after the run.
+    pub(super) fn keep(&mut self, keeper: Keeper) {
+        self.keeper = Some(keeper);
+    }
+
+    fn check_inside(&self, path: &Path) -> io::Result<()> {
+        let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
+        if path.starts_with(&self.path) && !climbs {
+            return Ok(());
+        }
+        let message = format!("{} is not in the scratch directory", path.display());
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+        // Only if it is empty.
+        if let Some(root) = self.path.parent() {
+            let _ = fs::remove_dir(root);
+        }
+        self.keeper = None;
+    }
+}
+
+fn make_private_root(root: &Path) -> io::Result<()> {
+    match make_private_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_private(root),
+        made => made,
+    }
+}
+
+#[cfg(unix)]
+fn make_private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn make_private_dir(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+/// In a directory that everybody may write to, somebody may have been there before us.
+#[cfg(unix)]
+fn check_private(root: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = match fs::symlink_metadata(root) {
+        // Another run removed it just now: the caller tries again.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if metadata.is_dir() && ours && metadata.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "{} is not a directory that only you may enter; remove it",
+        root.display()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+#[cfg(not(unix))]
+fn check_private(_root: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// A directory itself can be locked on Unix; elsewhere a file in it is.
+#[cfg(unix)]
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(not(unix))]
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::create(path.with_extension("lock"))
+}
+
+/// Removes what runs left that were killed together with their guards.
+fn remove_stale(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if !path.is_dir() {
+            continue;
+        }
+        let unlocked = open_lock(&path).is_ok_and(|lock| lock.try_lock().is_ok());
+        if unlocked {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(contents)
+}
+
+/// `patch` merged into `base`: objects key by key, everything else replaced.
+fn merged_json(base: Option<&[u8]>, patch: &serde_json::Value) -> serde_json::Value {
+    let base = base.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let mut merged = match base {
+        Some(object @ serde_json::Value::Object(_)) => object,
+        _ => serde_json::Value::Object(serde_json::Map::new()),
+    };
+    merge(&mut merged, patch);
+    merged
+}
+
+fn merge(base: &mut serde_json::Value, patch: &serde_json::Value) {
+    match (base, patch) {
+        (serde_json::Value::Object(base), serde_json::Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(base.entry(key).or_insert(serde_json::Value::Null), value);
+            }
+        }
+        (base, patch) => *base = patch.clone(),
+    }
+}
+
+fn mirror(path: &Path, of: &Path, except: &[OsString], create: &[OsString]) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    for name in create {
+        fs::create_dir_all(of.join(name))?;
+    }
+    let entries = match fs::read_dir(of) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let link = path.join(&name);
+        // What an earlier entry of the plan made there is meant.
+        if except.contains(&name) || link.symlink_metadata().is_ok() {
+            continue;
+        }
+        make_link(&entry.path(), &link)?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(windows)]
+fn make_link(target: &Path, link: &Path) -> io::Result<()> {
+    if target.is_dir() {
+        std::os::windows::fs::symlink_dir(target, link)
+    } else {
+        std::os::windows::fs::symlink_file(target, link)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn it_is_private_and_gone_afterwards_with_its_root() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("root");
+        let scratch = Scratch::create_in(&root).unwrap();
+        let path = scratch.path().to_owned();
+        let file = path.join("deep/secret.json");
+        scratch
+            .fill(&[ScratchEntry::File {
+                path: file.clone(),
+                contents: b"{}".to_vec(),
+            }])
+            .unwrap();
+        assert_eq!((mode(&root), mode(&path), mode(&file)), (0o700, 0o700, 0o600));
+        let other = Scratch::create_in(&root).unwrap();
+        drop(scratch);
+        assert!(!path.exists() && other.path().exists());
+        drop(other);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn entries_outside_are_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
+        for path in [parent.path().join("elsewhere"), scratch.path().join("../up")] {
+            let entry = ScratchEntry::File {
+                path: path.clone(),
+                contents: Vec::new(),
+            };
+            assert!(scratch.fill(&[entry]).is_err());
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn json_is_merged_into_what_is_there() {
+        let base = br#"{"a":{"keep":1,"change":2},"list":[1],"b":true}"#;
+        let patch = json!({"a":{"change":3,"new":4},"list":[2]});
+        assert_eq!(
+            merged_json(Some(base), &patch),
+            json!({"a":{"keep":1,"change":3,"new":4},"list":[2],"b":true})
+        );
+        assert_eq!(merged_json(Some(b"// no json"), &patch), patch);
+        assert_eq!(merged_json(Some(b"[1]"), &patch), patch);
+        assert_eq!(merged_json(None, &patch), patch);
+    }
+
+    #[test]
+    fn a_mirror_links_everything_but_what_is_named_and_survives_a_missing_original() {
+        let parent = tempfile::tempdir().unwrap();
+        let of = parent.path().join("original");
+        fs::create_dir_all(of.join("chats")).unwrap();
+        fs::write(of.join("settings.json"), "{}").unwrap();
+        fs::write(of.join("credentials"), "x").unwrap();
+        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
+        let path = scratch.path().join("home");
+        let mirror = |of: &Path, path: &Path| ScratchEntry::Mirror {
+            path: path.to_owned(),
+            of: of.to_owned(),
+            except: vec!["settings.json".into()],
+            create: vec!["history".into()],
+        };
+        scratch.fill(&[mirror(&of, &path)]).unwrap();
+        assert!(path.join("chats").is_symlink() && path.join("credentials").is_symlink());
+        assert!(path.join("history").is_symlink() && of.join("history").is_dir());
+        assert!(!path.join("settings.json").exists());
+        let missing = ScratchEntry::Mirror {
+            path: scratch.path().join("other"),
+            of: parent.path().join("missing"),
+            except: Vec::new(),
+            create: Vec::new(),
+        };
+        scratch.fill(&[missing]).unwrap();
+        assert!(scratch.path().join("other").is_dir());
+        drop(scratch);
+        assert!(
+            of.join("credentials").exists(),
+            "links are removed, not what they point to"
+        );
+    }
+
+    #[test]
+    fn what_a_dead_run_left_is_removed_and_what_a_living_one_uses_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("root");
+        let living = Scratch::create_in(&root).unwrap();
+        let dead = root.join("dead");
+        fs::create_dir(&dead).unwrap();
+        fs::write(dead.join("file"), "x").unwrap();
+        let _new = Scratch::create_in(&root).unwrap();
+        assert!(!dead.exists());
+        assert!(living.path().exists());
+    }
+
+    #[test]
+    fn a_root_that_others_may_enter_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Scratch::create_in(&root).is_err());
+        let target = parent.path().join("link");
+        std::os::unix::fs::symlink(parent.path(), &target).unwrap();
+        assert!(Scratch::create_in(&target).is_err());
+    }
+}

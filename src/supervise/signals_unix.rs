@@ -1,0 +1,127 @@
+//! The signals of our own process during a run. Handlers are installed when a run begins and taken back when it ends,
+//! so that a signal afterwards does what it always does.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
+use tokio::process::ChildStdout;
+
+const WATCHED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGTSTP];
+
+/// The handler writes here. The pipe lives as long as the process: a handler may run at any time.
+static WRITE_END: AtomicI32 = AtomicI32::new(-1);
+static PIPE: OnceLock<(File, OwnedFd)> = OnceLock::new();
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn pass_on(signal: i32) {
+    let byte = signal as u8;
+    // SAFETY: write and errno are async-signal-safe, and errno is put back for whom we interrupted.
+    unsafe {
+        let errno = errno_location();
+        let before = *errno;
+        libc::write(WRITE_END.load(Ordering::Relaxed), (&raw const byte).cast(), 1);
+        *errno = before;
+    }
+}
+
+unsafe fn errno_location() -> *mut i32 {
+    // SAFETY: both return the address of this thread's errno.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        return libc::__errno_location();
+        #[cfg(not(target_os = "linux"))]
+        return libc::__error();
+    }
+}
+
+/// Our signals while this lives.
+pub(super) struct Signals {
+    pipe: ChildStdout,
+    before: Vec<(i32, libc::sigaction)>,
+}
+
+impl Signals {
+    /// Takes the signals over; `None` if another run of this process has them. A signal that is ignored (nohup, a
+    /// background job) stays ignored.
+    pub(super) fn install() -> io::Result<Option<Self>> {
+        if IN_USE.swap(true, Ordering::AcqRel) {
+            return Ok(None);
+        }
+        Self::take_over()
+            .map(Some)
+            .inspect_err(|_| IN_USE.store(false, Ordering::Release))
+    }
+
+    fn take_over() -> io::Result<Self> {
+        let pipe = match PIPE.get() {
+            Some(pipe) => pipe,
+            None => {
+                let (read, write) = io::pipe()?;
+                rustix::io::ioctl_fionbio(&read, true)?;
+                rustix::io::ioctl_fionbio(&write, true)?;
+                WRITE_END.store(write.as_raw_fd(), Ordering::Relaxed);
+                PIPE.get_or_init(|| (File::from(OwnedFd::from(read)), OwnedFd::from(write)))
+            }
+        };
+        // What came too late for an earlier run is not for this one.
+        let _ = (&pipe.0).read(&mut [0; 256]);
+        let reader = ChildStdout::from_std(std::process::ChildStdout::from(OwnedFd::from(pipe.0.try_clone()?)))?;
+        let mut signals = Self {
+            pipe: reader,
+            before: Vec::new(),
+        };
+        for signal in WATCHED {
+            // SAFETY: zeroed sigactions are valid, and the handler is async-signal-safe.
+            unsafe {
+                let mut before: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut before);
+                if before.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = pass_on as extern "C" fn(i32) as libc::sighandler_t;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigemptyset(&mut action.sa_mask);
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+                signals.before.push((signal, before));
+            }
+        }
+        Ok(signals)
+    }
+
+    /// The next signal. Cancelling it loses nothing.
+    pub(super) async fn next(&mut self) -> i32 {
+        let mut byte = [0];
+        match self.pipe.read(&mut byte).await {
+            Ok(1) => i32::from(byte[0]),
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (signal, before) in &self.before {
+            // SAFETY: puts back what was there.
+            unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
+        }
+        IN_USE.store(false, Ordering::Release);
+    }
+}
+
+/// Whether this signal asks us to suspend.
+pub(super) fn is_suspend(signal: i32) -> bool {
+    signal == libc::SIGTSTP
+}
+
+/// Stops our process as Ctrl-Z would, and returns when it is continued, with the time that this took.
+pub(super) fn suspend_ourselves() -> Duration {
+    let start = Instant::now();
+    // SAFETY: a plain system call. SIGSTOP, because a SIGTSTP would come to our own handler.
+    unsafe { libc::raise(libc::SIGSTOP) };
+    start.elapsed()
+}
