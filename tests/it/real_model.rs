@@ -1,13 +1,18 @@
 //! The five real CLIs, driven directly, against the scripted model: proof that both sides of the stage hold before
 //! agentctl is put between them.
 
-use crate::model::{Model, edit, read, recall, shell, text, thinking, write};
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::model::{Model, edit, mcp, read, recall, shell, text, thinking, write};
 use crate::world::{Cli, Outcome, World, for_every_cli, real};
 
 for_every_cli! {
     plain_answer,
     shell_tool,
     file_tools,
+    mcp_tool,
     memory_over_a_resume,
 }
 
@@ -62,6 +67,46 @@ fn file_tools(cli: Cli) {
     outcome.check(
         world.read("notes.txt").as_deref() == Some("one\nthree\n"),
         "the file is written, then changed",
+    );
+}
+
+fn mcp_tool(cli: Cli) {
+    let model = Model::start()
+        .then(mcp("lookup", json!({"word": "plum"})))
+        .then(text("done"));
+    let world = World::new(&model);
+    let config = world.mcp_config();
+    let servers: Value = serde_json::from_slice(&fs::read(&config).expect("the file")).expect("JSON in it");
+    let server = &servers["mcpServers"]["demo"];
+    let run = world.cli(cli, cli.headless()).stdin("look it up");
+    let run = match cli {
+        Cli::Claude => run.arg("--mcp-config").arg(&config),
+        Cli::Codex => run
+            .arg("-c")
+            .arg(format!("mcp_servers.demo={{command=\"node\",args={}}}", server["args"])),
+        Cli::Gemini => {
+            let path = world.home().join(".gemini/settings.json");
+            let mut settings: Value =
+                serde_json::from_slice(&fs::read(&path).expect("settings")).expect("JSON in them");
+            settings["mcpServers"] = servers["mcpServers"].clone();
+            fs::write(&path, settings.to_string()).expect("settings");
+            run
+        }
+        Cli::OpenCode => {
+            let command = json!(["node", server["args"][0]]);
+            run.env(
+                "OPENCODE_CONFIG_CONTENT",
+                &json!({"mcp": {"demo": {"type": "local", "command": command}}}).to_string(),
+            )
+        }
+        // Pi knows no MCP.
+        Cli::Pi | Cli::Qwen => return,
+    };
+    let outcome = run.run().exits(0).stdout_has("done");
+    let results = model.last_request().tool_results().to_vec();
+    outcome.check(
+        results.iter().any(|result| result.text.contains("found plum")),
+        "the server answered",
     );
 }
 

@@ -116,10 +116,10 @@ pub fn recall() -> Step {
     part(Part::Recall)
 }
 
-/// An answer of exactly `bytes` bytes, in chunks of about 4 KiB. No two of its lines are equal, so that no
-/// CLI takes it for a loop.
+/// An answer of exactly `bytes` bytes, in chunks of about 64 KiB: Pi prints all that was said with each of them. No
+/// two of its lines are equal, so that no CLI takes it for a loop.
 pub fn big(bytes: usize) -> Step {
-    text(big_text(bytes)).chunks(bytes / 4096 + 1)
+    text(big_text(bytes)).chunks(bytes / 65_536 + 1)
 }
 
 /// What [`big`] answers.

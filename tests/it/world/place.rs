@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::json;
 use uuid::Uuid;
 
 use super::cli::{self, Cli};
@@ -117,6 +118,17 @@ impl<'a> World<'a> {
         I::Item: AsRef<OsStr>,
     {
         Run::new(self, Path::new(program), arguments)
+    }
+
+    /// A file with one MCP server, `demo`, in the common `{"mcpServers":{…}}` form. Its tool `lookup` answers
+    /// `found WORD` when it is called with `{"word": "WORD"}`.
+    pub fn mcp_config(&self) -> PathBuf {
+        let server = self.scratch().join("mcp_server.mjs");
+        fs::write(&server, include_str!("mcp_server.mjs")).expect("a file of the world");
+        let config = json!({"mcpServers": {"demo": {"command": "node", "args": [server]}}});
+        let path = self.scratch().join("mcp.json");
+        fs::write(&path, config.to_string()).expect("a file of the world");
+        path
     }
 
     /// What the home holds now, to compare with what it holds later.

@@ -69,6 +69,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// One more argument.
+    #[must_use]
+    pub fn arg(self, argument: impl AsRef<OsStr>) -> Self {
+        self.args([argument])
+    }
+
     /// More arguments.
     #[must_use]
     pub fn args<I>(mut self, arguments: I) -> Self
