@@ -106,6 +106,16 @@ pub enum Stdin {
 pub enum ScratchEntry {
     /// A file, 0600, with its parent directories.
     File { path: PathBuf, contents: Vec<u8> },
+    /// A copy of a file, 0600.
+    Copy { path: PathBuf, of: PathBuf },
+    /// A copy, 0600, of the newest file below `within` (three levels deep at most) whose name ends in `suffix`: a
+    /// conversation that the CLI keeps under a name which only the file system knows. Without such a file nothing is
+    /// made, and the CLI says that it is missing.
+    Found {
+        path: PathBuf,
+        within: PathBuf,
+        suffix: String,
+    },
     /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON), with `patch` merged into it
     /// key by key.
     MergedJson {
