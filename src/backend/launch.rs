@@ -116,7 +116,7 @@ pub enum ScratchEntry {
         within: PathBuf,
         suffix: String,
     },
-    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON), with `patch` merged into it
+    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON; comments are left out), with `patch` merged into it
     /// key by key.
     MergedJson {
         path: PathBuf,
@@ -132,6 +132,19 @@ pub enum ScratchEntry {
         except: Vec<OsString>,
         create: Vec<OsString>,
     },
+}
+
+impl ScratchEntry {
+    /// What is made.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File { path, .. }
+            | Self::Copy { path, .. }
+            | Self::Found { path, .. }
+            | Self::MergedJson { path, .. }
+            | Self::Mirror { path, .. } => path,
+        }
+    }
 }
 
 /// How this CLI is best asked to stop, so that it saves its session and ends its tools.

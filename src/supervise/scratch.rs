@@ -79,9 +79,7 @@ impl Scratch {
     /// Makes the entries of a plan. They must lie inside.
     pub fn fill(&self, entries: &[ScratchEntry]) -> io::Result<()> {
         for entry in entries {
-            let (ScratchEntry::File { path, .. }
-            | ScratchEntry::MergedJson { path, .. }
-            | ScratchEntry::Mirror { path, .. }) = entry;
+            let path = entry.path();
             self.check_inside(path)?;
             match entry {
                 ScratchEntry::File { path, contents } => write_private(path, contents)?,
@@ -95,6 +93,12 @@ impl Scratch {
                     except,
                     create,
                 } => mirror(path, of, except, create)?,
+                ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?)?,
+                ScratchEntry::Found { path, within, suffix } => {
+                    if let Some((_, file)) = newest(within, suffix, FOUND_DEPTH) {
+                        write_private(path, &fs::read(file)?)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -206,15 +210,69 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(contents)
 }
 
+/// How deep `ScratchEntry::Found` looks.
+const FOUND_DEPTH: u32 = 3;
+
+/// The newest file whose name ends in `suffix`, with its time. Links are not followed.
+fn newest(within: &Path, suffix: &str, depth: u32) -> Option<(std::time::SystemTime, PathBuf)> {
+    let entries = fs::read_dir(within).ok()?;
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let kind = entry.file_type().ok()?;
+            if kind.is_dir() && depth > 1 {
+                newest(&entry.path(), suffix, depth - 1)
+            } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(suffix) {
+                Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+            } else {
+                None
+            }
+        })
+        .max()
+}
+
 /// `patch` merged into `base`: objects key by key, everything else replaced.
 fn merged_json(base: Option<&[u8]>, patch: &serde_json::Value) -> serde_json::Value {
-    let base = base.and_then(|bytes| serde_json::from_slice(bytes).ok());
+    let base = base.and_then(|bytes| serde_json::from_slice(&without_comments(bytes)).ok());
     let mut merged = match base {
         Some(object @ serde_json::Value::Object(_)) => object,
         _ => serde_json::Value::Object(serde_json::Map::new()),
     };
     merge(&mut merged, patch);
     merged
+}
+
+/// The settings files of these CLIs may hold `//` and `/* */` comments: spaces in their place.
+fn without_comments(json: &[u8]) -> Vec<u8> {
+    let mut plain = json.to_vec();
+    let mut position = 0;
+    while position < json.len() {
+        let rest = &json[position..];
+        let length = match rest {
+            [b'"', ..] => string_length(rest),
+            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2),
+            _ => 1,
+        };
+        if rest[0] == b'/' && length > 1 {
+            plain[position..position + length].fill(b' ');
+        }
+        position += length;
+    }
+    plain
+}
+
+/// The length of the string that `json` begins with, its quotes included.
+fn string_length(json: &[u8]) -> usize {
+    let mut position = 1;
+    while position < json.len() {
+        match json[position] {
+            b'"' => return position + 1,
+            b'\\' => position += 2,
+            _ => position += 1,
+        }
+    }
+    json.len()
 }
 
 fn merge(base: &mut serde_json::Value, patch: &serde_json::Value) {
@@ -321,6 +379,55 @@ mod tests {
         assert_eq!(merged_json(Some(b"// no json"), &patch), patch);
         assert_eq!(merged_json(Some(b"[1]"), &patch), patch);
         assert_eq!(merged_json(None, &patch), patch);
+    }
+
+    #[test]
+    fn comments_in_settings_do_not_lose_them() {
+        let base = br#"{ // "x": 1
+            "url": "http://host/*not*/ \\\"//", /* " */ "a": 2 } // end"#;
+        assert_eq!(
+            merged_json(Some(base), &json!({"b": 3})),
+            json!({"url": "http://host/*not*/ \\\"//", "a": 2, "b": 3})
+        );
+        for odd in [&b"/"[..], b"/*", b"//", b"\"", b"\"\\", b"{\"a\":1}/"] {
+            let _ = merged_json(Some(odd), &json!({}));
+        }
+    }
+
+    #[test]
+    fn files_are_copied_and_the_newest_of_several_is_found() {
+        let parent = tempfile::tempdir().unwrap();
+        let chats = parent.path().join("tmp/project/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let old = chats.join("session-1-abc.jsonl");
+        fs::write(&old, "old").unwrap();
+        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        File::options()
+            .write(true)
+            .open(&old)
+            .unwrap()
+            .set_modified(past)
+            .unwrap();
+        fs::write(chats.join("session-2-abc.jsonl"), "new").unwrap();
+        fs::write(chats.join("session-3-def.jsonl"), "other").unwrap();
+        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
+        let path = |name: &str| scratch.path().join(name);
+        let found = |name: &str, suffix: &str| ScratchEntry::Found {
+            path: path(name),
+            within: parent.path().join("tmp"),
+            suffix: suffix.to_owned(),
+        };
+        let copy = ScratchEntry::Copy {
+            path: path("deep/copy"),
+            of: old.clone(),
+        };
+        scratch
+            .fill(&[found("fork", "-abc.jsonl"), found("none", "-ghi.jsonl"), copy])
+            .unwrap();
+        assert_eq!(fs::read_to_string(path("fork")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "old");
+        assert_eq!(mode(&path("deep/copy")), 0o600);
+        assert!(!path("none").exists());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::policy::{self, Rights};
 use super::prompt::{self, Delivery};
 use super::settings::{self, Overlay, Use};
+use crate::backend::options;
 use crate::backend::{Launch, Plan, ScratchEntry, Site, Stdin};
 use crate::error::Failure;
 use crate::request::{Continuation, Conversation, Persistence, Placement, Request};
@@ -171,12 +172,16 @@ impl<'a> Planner<'a> {
     }
 
     fn options(&mut self) -> Result<(), Failure> {
+        options::check("gemini", &self.request.options, OPTIONS)?;
         for (name, value) in &self.request.options {
             match (name.as_str(), value.as_str()) {
                 ("sandbox", "true") => self.launch.arg("--sandbox"),
                 ("sandbox", "false") => &mut self.launch,
                 ("extensions", _) => self.launch.arg(format!("--extensions={value}")),
-                _ => return Err(unknown_option(name, value)),
+                _ => {
+                    return Err(Failure::usage(format!("--option {name} cannot be `{value}`"))
+                        .hint("sandbox is `true` or `false`"));
+                }
             };
         }
         self.launch.args(&self.request.raw_args);
@@ -253,21 +258,4 @@ fn session_id(continuation: &Continuation) -> Result<String, Failure> {
         ))
         .hint("`agentctl sessions list` shows the conversations that can be resumed")),
     }
-}
-
-fn unknown_option(name: &str, value: &str) -> Failure {
-    if let Some((_, help)) = OPTIONS.iter().find(|(option, _)| *option == name) {
-        return Failure::usage(format!("--option {name}={value}: not a value of this option")).hint(*help);
-    }
-    let names: Vec<&str> = OPTIONS.iter().map(|(option, _)| *option).collect();
-    let nearest = names
-        .iter()
-        .copied()
-        .max_by(|left, right| strsim::jaro_winkler(left, name).total_cmp(&strsim::jaro_winkler(right, name)))
-        .unwrap_or_default();
-    Failure::usage(format!(
-        "Gemini CLI has no option `{name}`; it has: {}",
-        names.join(", ")
-    ))
-    .hint(format!("did you mean `{nearest}`?"))
 }
