@@ -8,6 +8,7 @@ mod claude;
 mod gemini;
 mod launch;
 pub mod mock;
+mod opencode;
 pub mod options;
 mod output;
 mod pi;

@@ -1,0 +1,476 @@
+//! The decoder of `opencode run --format json`: its six events, and what only its stderr tells.
+//!
+//! There is no result event. The answer is the text of the last message, the end is a `step_finish` that asks for
+//! nothing more, and a turn that stops at a refused tool ends without a word and with exit code 0. Retries, a broken
+//! session and the cause of "Unexpected server error" are told on stderr alone.
+
+use super::failure;
+use super::log::{Record, StderrLine};
+use super::tools;
+use super::wire::{ErrorBody, InvalidInput, Line, Part, ToolPart};
+use crate::backend::wire::Reader;
+use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
+use crate::error::{ErrorKind, Failure};
+use crate::event::{StopReason, Usage};
+use crate::request::{Conversation, Request};
+use serde_json::value::RawValue;
+
+/// Where the conversation lives, remembered for its next run.
+pub const DIRECTORY: &str = "directory";
+
+/// A model whose stream ends without a reason is asked again for ever: this many times in a row are enough.
+const BROKEN_STREAMS: u32 = 3;
+
+/// How often OpenCode retries a failed request.
+const RETRIES: u32 = 5;
+
+/// Whether the CLI runs under an agent that agentctl defined to limit its rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    Limited,
+    Unlimited,
+}
+
+pub struct OpenCodeProtocol {
+    lines: Reader,
+    bodies: Reader,
+    rights: Rights,
+    /// The session that was asked for.
+    resumed: Option<String>,
+    /// The model that was asked for; the stream tells none.
+    model: Option<String>,
+    directory: Option<String>,
+    max_retries: Option<u32>,
+    /// How the names of the tools of this run's MCP servers begin.
+    servers: Vec<String>,
+    /// The message that the last `step_start` belongs to.
+    message: String,
+    text_in_message: TextSoFar,
+    tools_in_message: u32,
+    /// A refusal that ends the turn.
+    rejected: bool,
+    last_reason: Option<Reason>,
+    broken_streams: u32,
+    /// Retries of the current request that were reported.
+    attempts: u32,
+    /// Failed tries of the current request that stderr told.
+    failed_tries: u32,
+    /// `step_start`s of the current message after its first.
+    repeats: u32,
+    /// The directory that the CLI opened first.
+    opened: Option<String>,
+    /// The cause of an "Unexpected server error", from the logs.
+    cause: Option<String>,
+    /// The reported failure has its cause in the logs.
+    cause_is_logged: bool,
+    session_missing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextSoFar {
+    None,
+    /// Text that ends with a line break.
+    WholeLines,
+    OpenLine,
+}
+
+/// Why a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    ToolCalls,
+    /// The stream ended without a reason.
+    Unknown,
+    Length,
+    /// An `error` event follows.
+    ContentFilter,
+    Stop,
+}
+
+impl Reason {
+    fn read(text: &str) -> Self {
+        match text {
+            "tool-calls" => Self::ToolCalls,
+            "unknown" | "" => Self::Unknown,
+            "length" => Self::Length,
+            "content-filter" => Self::ContentFilter,
+            _ => Self::Stop,
+        }
+    }
+}
+
+impl OpenCodeProtocol {
+    pub fn new(request: &Request, rights: Rights) -> Self {
+        Self {
+            lines: Reader::default(),
+            bodies: Reader::default(),
+            rights,
+            resumed: match &request.conversation {
+                Conversation::Fresh { .. } => None,
+                Conversation::Resume(of) | Conversation::Fork { of, .. } => Some(of.native_id.clone()),
+            },
+            model: request.model.clone(),
+            directory: request.cwd.to_str().map(str::to_owned),
+            max_retries: request.patience.max_retries,
+            servers: request
+                .mcp_servers
+                .iter()
+                .map(|server| tools::of_server(&server.name))
+                .collect(),
+            message: String::new(),
+            text_in_message: TextSoFar::None,
+            tools_in_message: 0,
+            rejected: false,
+            last_reason: None,
+            broken_streams: 0,
+            attempts: 0,
+            failed_tries: 0,
+            repeats: 0,
+            opened: None,
+            cause: None,
+            cause_is_logged: false,
+            session_missing: false,
+        }
+    }
+
+    fn line(&mut self, line: &Line<'_>, bodies: &mut Reader, out: &mut Output<'_>) {
+        self.session(&line.session, out);
+        match &*line.kind {
+            "step_start" => read(bodies, line.part, out, |part, out| self.step_start(&part, out)),
+            "text" => read(bodies, line.part, out, |part, out| self.text(&part, out)),
+            "reasoning" => read(bodies, line.part, out, |part: Part<'_>, out| out.thinking(&part.text)),
+            "tool_use" => read(bodies, line.part, out, |part, out| self.tool_use(&part, out)),
+            "step_finish" => read(bodies, line.part, out, |part, out| self.step_finish(&part, out)),
+            "error" => read(bodies, line.error, out, |error, out| self.error(&error, out)),
+            "result" => self.older_result(line, out),
+            _ => out.unknown(),
+        }
+    }
+
+    fn session(&mut self, id: &str, out: &mut Output<'_>) {
+        if id.is_empty() {
+            return;
+        }
+        out.session(id, self.model.as_deref());
+        if let Some(directory) = self.directory.take() {
+            out.carry(DIRECTORY, directory);
+        }
+    }
+
+    fn step_start(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
+        // The same message begins again when its stream broke and is retried.
+        let again = !self.message.is_empty() && self.message == *part.message;
+        out.restart_answer();
+        self.text_in_message = TextSoFar::None;
+        self.tools_in_message = 0;
+        if again {
+            self.repeats = self.repeats.saturating_add(1);
+            if self.repeats > self.attempts {
+                self.attempts = self.repeats;
+                out.retry(self.attempts, Some(RETRIES), None, "the model's stream broke off");
+            }
+            return;
+        }
+        out.turn();
+        self.message.clear();
+        self.message.push_str(&part.message);
+        self.rejected = false;
+        self.repeats = 0;
+    }
+
+    fn text(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
+        if part.text.is_empty() {
+            return;
+        }
+        // Every event is a whole block of text.
+        if self.text_in_message == TextSoFar::OpenLine {
+            out.text("\n");
+        }
+        out.text(&part.text);
+        self.text_in_message = if part.text.ends_with('\n') {
+            TextSoFar::WholeLines
+        } else {
+            TextSoFar::OpenLine
+        };
+    }
+
+    fn tool_use(&mut self, part: &ToolPart<'_>, out: &mut Output<'_>) {
+        self.tools_in_message = self.tools_in_message.saturating_add(1);
+        self.text_in_message = TextSoFar::None;
+        let state = &part.state;
+        let input = state.input.filter(|_| part.tool.0 == "invalid");
+        if let Some(invalid) = input.and_then(|input| serde_json::from_str::<InvalidInput<'_>>(input.get()).ok()) {
+            out.tool_start(&part.call, &invalid.tool, tools::kind(&invalid.tool), None);
+            out.tool_end(&part.call, self.unavailable(&invalid), Some(&invalid.error));
+            return;
+        }
+        out.tool_start(&part.call, &part.tool, tools::kind(&part.tool), state.input);
+        let (outcome, output) = match &*state.status {
+            "completed" if state.metadata.exit.is_some_and(|code| code != 0) => (ToolOutcome::Failed, &state.output),
+            "completed" => (ToolOutcome::Succeeded, &state.output),
+            _ if is_rejection(&state.error) => {
+                self.rejected = true;
+                (ToolOutcome::Denied, &state.error)
+            }
+            _ if is_denial(&state.error) => (ToolOutcome::Denied, &state.error),
+            _ => (ToolOutcome::Failed, &state.error),
+        };
+        out.tool_end(&part.call, outcome, Some(output));
+    }
+
+    /// What calling a tool that is not on offer comes to. Rights decide which tools are offered, but models also invent
+    /// tools, send arguments that are no JSON, or use another name for what they have.
+    fn unavailable(&self, call: &InvalidInput<'_>) -> ToolOutcome {
+        let Some((_, offered)) = call.error.split_once("Available tools: ") else {
+            return ToolOutcome::Failed;
+        };
+        let mut offered = offered.trim_end_matches('.').split(", ");
+        let denied = match tools::find(&call.tool) {
+            Some(tool) => !offered.any(|name| tools::find(name).is_some_and(|other| other.right == tool.right)),
+            None => self.servers.iter().any(|prefix| call.tool.starts_with(prefix)),
+        };
+        if denied {
+            ToolOutcome::Denied
+        } else {
+            ToolOutcome::Failed
+        }
+    }
+
+    fn step_finish(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
+        let tokens = &part.tokens;
+        out.add_usage(Usage {
+            input_tokens: tokens.input,
+            cache_read_tokens: tokens.cache.read,
+            cache_write_tokens: tokens.cache.write,
+            output_tokens: tokens.output.saturating_add(tokens.reasoning),
+            reasoning_tokens: tokens.reasoning,
+            total_tokens: 0,
+        });
+        out.add_cost(part.cost);
+        self.attempts = 0;
+        self.failed_tries = 0;
+        self.repeats = 0;
+        let reason = Reason::read(&part.reason);
+        self.last_reason = Some(reason);
+        match reason {
+            Reason::Unknown if self.tools_in_message == 0 => {
+                self.broken_streams += 1;
+                if self.broken_streams == BROKEN_STREAMS {
+                    let message = format!("the model's stream broke off {BROKEN_STREAMS} times in a row");
+                    out.abort(Failure::new(ErrorKind::Network, message).hint(
+                        "OpenCode would repeat the request for ever; check the provider, or the proxy before it",
+                    ));
+                }
+                return;
+            }
+            Reason::Length => out.stop_reason(StopReason::Length),
+            _ => {}
+        }
+        self.broken_streams = 0;
+        // After a tool call the model is asked again, even if it said `stop`.
+        if matches!(reason, Reason::Stop | Reason::Length) && self.tools_in_message == 0 {
+            out.complete();
+            out.finished();
+        }
+    }
+
+    fn error(&mut self, error: &ErrorBody<'_>, out: &mut Output<'_>) {
+        self.cause_is_logged = !error.data.reference.is_empty();
+        match self.cause.as_deref().filter(|_| self.cause_is_logged) {
+            Some(cause) => out.fail(failure::of_message(cause)),
+            None => out.fail(failure::of_event(error)),
+        }
+        // A conversation that grew too long is compacted, and then goes on.
+        if &*error.name != "ContextOverflowError" {
+            out.finished();
+        }
+    }
+
+    fn older_result(&mut self, line: &Line<'_>, out: &mut Output<'_>) {
+        self.session(&line.older_session, out);
+        out.text(&line.text);
+        out.complete();
+        out.finished();
+    }
+
+    fn record(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        let Some(message) = record.get("message") else { return };
+        match &*message {
+            "stream error" if is_main_request(record) => self.failed_try(record, out),
+            "created" if record.is("parentID", "undefined") => {
+                if let Some(id) = record.get("id").filter(|id| id.starts_with("ses_")) {
+                    self.session(&id, out);
+                }
+            }
+            "creating instance" => self.opened(record, out),
+            "failed" => {
+                if let Some(error) = record.get("error") {
+                    self.cause = Some(readable(&error).to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One request to the model failed. OpenCode waits and tries again, if it thinks that this can help.
+    fn failed_try(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        if let Some(id) = record.get("session.id").filter(|id| id.starts_with("ses_")) {
+            self.session(&id, out);
+        }
+        let error = record.get("error.error").unwrap_or_default();
+        let failure = failure::of_message(readable(&error));
+        self.failed_tries = self.failed_tries.saturating_add(1);
+        if failure.kind == ErrorKind::Auth {
+            // The first is usually the end, and the `error` event tells it better; a second one means that it retries.
+            if self.failed_tries > 1 {
+                out.abort(failure);
+            }
+            return;
+        }
+        let will_retry = self.failed_tries > 1
+            || matches!(
+                failure.kind,
+                ErrorKind::RateLimit | ErrorKind::Overloaded | ErrorKind::Network
+            );
+        if !will_retry || self.failed_tries > RETRIES {
+            return;
+        }
+        if self.max_retries.is_some_and(|most| self.failed_tries > most) {
+            out.abort(failure);
+            return;
+        }
+        self.attempts = self.failed_tries;
+        out.retry(self.attempts, Some(RETRIES), None, &failure.message);
+    }
+
+    /// A session is opened in its own directory. If that is not ours, OpenCode would work there without a word, for
+    /// ever: stop it before the model is asked.
+    fn opened(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        let Some(directory) = record.get("directory") else {
+            return;
+        };
+        let Some(id) = &self.resumed else { return };
+        match &self.opened {
+            None => self.opened = Some(directory.into_owned()),
+            Some(opened) if *opened == directory => {}
+            Some(opened) => {
+                let message = format!("session {id} belongs to {directory}, not to {opened}");
+                out.abort(Failure::new(ErrorKind::SessionNotFound, message).hint(format!(
+                    "OpenCode continues a session in its own directory only: add `-C {directory}`"
+                )));
+            }
+        }
+    }
+
+    fn said(&mut self, sentence: &str, out: &mut Output<'_>) {
+        if sentence == "Error: Session not found" {
+            self.session_missing = true;
+        } else if sentence.ends_with("Falling back to default agent") {
+            match self.rights {
+                // The default agent may do everything.
+                Rights::Limited => out.abort(
+                    Failure::new(
+                        ErrorKind::PermissionDenied,
+                        "OpenCode did not take the agent that limits its rights, and was stopped",
+                    )
+                    .hint("`agentctl doctor opencode` checks its version"),
+                ),
+                Rights::Unlimited => out.warning(sentence.trim_start_matches(['!', ' '])),
+            }
+        }
+    }
+}
+
+impl Protocol for OpenCodeProtocol {
+    fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        // Taken out, so that what borrows from them and the rest of the state can be used side by side.
+        let mut lines = std::mem::take(&mut self.lines);
+        let mut bodies = std::mem::take(&mut self.bodies);
+        match lines.read::<Line<'_>>(line) {
+            Ok(line) => self.line(&line, &mut bodies, out),
+            Err(_) => out.garbage(line),
+        }
+        self.lines = lines;
+        self.bodies = bodies;
+    }
+
+    fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
+        let line = String::from_utf8_lossy(line);
+        match StderrLine::read(&line) {
+            StderrLine::Record(record) => self.record(&record, out),
+            StderrLine::Said(sentence) => self.said(&sentence, out),
+        }
+    }
+
+    fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
+        let tally = out.tally();
+        if tally.completed {
+            return;
+        }
+        if tally.failure.is_some() {
+            if let Some(cause) = self.cause.as_deref().filter(|_| self.cause_is_logged) {
+                out.fail(failure::of_message(cause));
+            }
+            return;
+        }
+        if self.session_missing {
+            let id = self.resumed.as_deref().unwrap_or_default();
+            out.fail(
+                Failure::new(ErrorKind::SessionNotFound, format!("OpenCode has no session {id}"))
+                    .hint("`agentctl sessions list` shows what can be resumed"),
+            );
+            return;
+        }
+        let ended = match self.last_reason {
+            Some(Reason::ToolCalls) => self.rejected,
+            Some(Reason::Stop | Reason::Length) => true,
+            _ => false,
+        };
+        if exit.code == Some(0) && ended {
+            out.complete();
+        }
+    }
+}
+
+/// Reads the body of a line, or counts the line as one of a newer CLI.
+fn read<'a, T: serde::Deserialize<'a>>(
+    reader: &'a mut Reader,
+    body: Option<&'a RawValue>,
+    out: &mut Output<'_>,
+    then: impl FnOnce(T, &mut Output<'_>),
+) {
+    match body.map(|body| reader.read(body.get().as_bytes())) {
+        Some(Ok(value)) => then(value, out),
+        _ => out.unknown(),
+    }
+}
+
+/// A request of the conversation itself: not of a subagent, a title or a summary.
+fn is_main_request(record: &Record<'_>) -> bool {
+    record.is("mode", "primary")
+        && record.is("small", "false")
+        && !["title", "summary", "compaction"]
+            .iter()
+            .any(|agent| record.is("agent", agent))
+}
+
+/// Nobody was there to ask: the turn ends here.
+fn is_rejection(error: &str) -> bool {
+    error.starts_with("The user rejected permission")
+}
+
+/// A rule forbids it: the model is told, and goes on.
+fn is_denial(error: &str) -> bool {
+    error.starts_with("The user has specified a rule which prevents")
+}
+
+/// An error without the name of its class and without its stack.
+fn readable(error: &str) -> &str {
+    let line = error.lines().next().unwrap_or_default();
+    match line.split_once(": ") {
+        Some((class, rest)) if class.ends_with("Error") && !class.contains(' ') && !rest.is_empty() => rest,
+        _ => line,
+    }
+}
