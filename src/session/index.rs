@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// 4096 directories: one is looked through for a native id whose backend is not known, so it must stay short.
+const SHARD_LENGTH: usize = 3;
+
 /// What a conversation can be found by.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Handle<'a> {
@@ -95,9 +98,10 @@ pub(super) fn keys_of_native_id(root: &Root, id: &str) -> Vec<Key> {
     let Some(Ok(entries)) = some_path.parent().map(std::fs::read_dir) else {
         return Vec::new();
     };
+    let beginning = &digest.as_bytes()[SHARD_LENGTH..];
     entries
         .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&digest[2..]))
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(beginning))
         .filter_map(|entry| read(&entry.path()).ok().flatten())
         .filter(|pointer| pointer.text == id)
         .map(|pointer| pointer.key)
@@ -105,7 +109,7 @@ pub(super) fn keys_of_native_id(root: &Root, id: &str) -> Vec<Key> {
 }
 
 fn sharded(root: &Root, folder: &str, digest: &str, suffix: &str) -> PathBuf {
-    let (shard, rest) = digest.split_at(2);
+    let (shard, rest) = digest.split_at(SHARD_LENGTH);
     root.path().join(folder).join(shard).join(format!("{rest}{suffix}"))
 }
 

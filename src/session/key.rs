@@ -107,13 +107,9 @@ impl Prefix {
             .then_some(Self(normalized))
     }
 
-    pub(super) fn matches(&self, key: &Key) -> bool {
-        key.as_str().starts_with(&self.0)
-    }
-
-    /// Whether a shard can hold keys that begin so.
-    pub(super) fn matches_shard(&self, shard: &str) -> bool {
-        shard.starts_with(&self.0) || self.0.starts_with(shard)
+    /// Whether a key, or the name of its file, begins so.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        text.starts_with(&self.0)
     }
 
     /// The only shard that can hold them, unless the prefix is too short to tell.
@@ -164,8 +160,8 @@ mod tests {
     #[test]
     fn a_prefix_forgives_case_and_look_alikes() {
         let key: Key = "k0f1k3f9k3f9".parse().unwrap();
-        assert!(Prefix::parse("KOFL").unwrap().matches(&key));
-        assert!(!Prefix::parse("k1").unwrap().matches(&key));
+        assert!(Prefix::parse("KOFL").unwrap().matches(key.as_str()));
+        assert!(!Prefix::parse("k1").unwrap().matches(key.as_str()));
         assert_eq!(Prefix::parse("k!"), None);
         assert_eq!(Prefix::parse(""), None);
     }

@@ -4,7 +4,7 @@ use super::damaged::Damaged;
 use super::index::keys_of_native_id;
 use super::key::{Key, Prefix};
 use super::record::Record;
-use super::store::{Filter, Store};
+use super::store::{Filter, Store, keys_in};
 use crate::error::{ErrorKind, Failure};
 
 /// How many of the last used conversations are looked through for near matches.
@@ -75,11 +75,11 @@ impl Store {
         let Some(prefix) = Prefix::parse(selector) else {
             return Vec::new();
         };
+        let fits = |file: &str| prefix.matches(file);
         let mut keys: Vec<Key> = match prefix.shard() {
-            Some(shard) => super::store::keys_in(&self.root.path().join("sessions").join(shard)),
-            None => self.keys(|shard| prefix.matches_shard(shard)).collect(),
+            Some(shard) => keys_in(&self.root.path().join("sessions").join(shard), fits),
+            None => self.keys(|shard| prefix.matches(shard)).collect(),
         };
-        keys.retain(|key| prefix.matches(key));
         keys.sort();
         keys
     }

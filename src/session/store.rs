@@ -233,7 +233,7 @@ impl Store {
         let shards = std::fs::read_dir(self.root.path().join("sessions"));
         let shards = shards.into_iter().flatten().flatten();
         let shards = shards.filter(move |shard| shard.file_name().to_str().is_some_and(&wanted));
-        shards.flat_map(|shard| keys_in(&shard.path()))
+        shards.flat_map(|shard| keys_in(&shard.path(), |_| true))
     }
 
     /// Takes a lock of this store; see `claim_name` and its like for taking it together with the record.
@@ -254,9 +254,14 @@ impl Listing {
     }
 }
 
-pub(super) fn keys_in(shard: &Path) -> Vec<Key> {
+/// The keys in one shard whose files' names `fits` takes.
+pub(super) fn keys_in(shard: &Path, fits: impl Fn(&str) -> bool) -> Vec<Key> {
     let entries = std::fs::read_dir(shard).into_iter().flatten().flatten();
     entries
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok())
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let name = name.to_str().filter(|name| fits(name))?;
+            name.strip_suffix(".json")?.parse().ok()
+        })
         .collect()
 }

@@ -5,4 +5,5 @@ mod clis;
 mod contract;
 mod model;
 mod real_model;
+mod session;
 mod world;

@@ -1,0 +1,165 @@
+//! Nothing that dies, and no number of processes, makes the store lose or mix up a conversation.
+
+use super::helper::{self, CONVERSATIONS, PUT_FOREVER_KEY};
+use super::{Fixture, key};
+use agentctl::error::ErrorKind;
+use agentctl::session::{Filter, Resolution, Wait};
+use std::collections::HashSet;
+use std::process::Child;
+use std::time::Duration;
+
+#[test]
+fn a_record_cut_at_any_byte_costs_itself_alone() {
+    let fixture = Fixture::new();
+    let good = fixture.put(1, |_| {});
+    let cut = fixture.put(2, |record| {
+        record.name = Some("cut \"here\" 🦀".to_owned());
+        record.system = Some(agentctl::request::System {
+            text: "be brief".to_owned(),
+            placement: Default::default(),
+        });
+    });
+    let file = fixture.record_files().into_iter().find(|path| {
+        let stem = path.file_stem().unwrap();
+        stem.to_str() == Some(cut.key.as_str())
+    });
+    let file = file.unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(&file, &whole[..length]).unwrap();
+        assert_eq!(fixture.store.get(&cut.key).unwrap_err().path, file, "cut at {length}");
+        let listing = fixture.store.recent(&Filter::default(), 10);
+        assert_eq!(listing.records, [good.clone()], "cut at {length}");
+        assert_eq!(listing.damaged.len(), 1, "cut at {length}");
+    }
+    assert!(matches!(
+        fixture.store.resolve(cut.key.as_str()),
+        Resolution::Damaged(_)
+    ));
+    assert!(matches!(
+        fixture.store.resolve("cut \"here\" 🦀"),
+        Resolution::Damaged(_)
+    ));
+    std::fs::write(&file, &whole).unwrap();
+    assert_eq!(fixture.store.get(&cut.key).unwrap(), Some(cut));
+}
+
+#[test]
+fn a_kill_in_the_middle_of_writing_leaves_the_old_record_or_the_new_one() {
+    let fixture = Fixture::new();
+    let mut sizes = HashSet::new();
+    for round in 0..25 {
+        let mut child = helper::start("put forever", fixture.path());
+        helper::wait_until_ready(&mut child);
+        std::thread::sleep(Duration::from_micros(1000 + 1700 * round));
+        kill(&mut child);
+        let Some(record) = fixture.store.get(&key(PUT_FOREVER_KEY)).unwrap() else {
+            continue;
+        };
+        assert_eq!(record.options["size"], record.options["filling"].len().to_string());
+        let by_native_id = fixture.store.by_native_id("mock", &record.native_id).unwrap();
+        assert_eq!(by_native_id.unwrap().key, record.key);
+        assert_eq!(fixture.store.last().unwrap().key, record.key);
+        sizes.insert(record.options["size"].clone());
+    }
+    assert!(sizes.len() > 3, "the kills came too early to prove anything: {sizes:?}");
+}
+
+#[test]
+fn sixty_four_processes_on_eight_conversations_never_overlap_and_lose_nothing() {
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.path()).unwrap();
+    let mut children: Vec<Child> = (0..64).map(|_| helper::start("converse", fixture.path())).collect();
+    let mut killed = HashSet::new();
+    for victim in (0..64).step_by(3) {
+        std::thread::sleep(Duration::from_millis(u64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 4));
+        killed.insert(children[victim].id().to_string());
+        kill(&mut children[victim]);
+    }
+    for (number, child) in children.iter_mut().enumerate() {
+        let status = child.wait().unwrap();
+        assert!(
+            status.success() || number % 3 == 0,
+            "a helper that nobody killed failed"
+        );
+    }
+    for conversation in 0..CONVERSATIONS {
+        check_conversation(&fixture, conversation, &killed);
+    }
+    assert_eq!(fixture.store.all(&Filter::default()).damaged, []);
+}
+
+/// The log is what happened; the record must tell the same.
+fn check_conversation(fixture: &Fixture, conversation: usize, killed: &HashSet<String>) {
+    let log = std::fs::read_to_string(fixture.path().join(format!("log-{conversation}"))).unwrap_or_default();
+    let mut inside: Option<&str> = None;
+    let mut expected = Vec::new();
+    for line in log.lines() {
+        let (process, what) = line.split_once(' ').unwrap();
+        match what {
+            "begin" => {
+                let before = inside.replace(process);
+                assert!(
+                    before.is_none_or(|before| killed.contains(before)),
+                    "{before:?} was still in: {line}"
+                );
+            }
+            "end" => assert_eq!(inside.take(), Some(process), "{line}"),
+            put => {
+                assert_eq!(inside, Some(process), "{line}");
+                expected.push(put.strip_prefix("put ").unwrap().to_owned());
+            }
+        }
+    }
+    let name = helper::conversation_name(conversation);
+    let Some(record) = fixture.store.by_name(&name).unwrap() else {
+        assert_eq!(expected, [""; 0], "{name} was lost");
+        return;
+    };
+    let chain: Vec<&String> = record.earlier_native_ids.iter().chain([&record.native_id]).collect();
+    assert_eq!(record.runs as usize, chain.len());
+    // A process killed between its put and its note is in the chain alone.
+    let noted: Vec<&String> = chain.iter().filter(|id| expected.contains(id)).copied().collect();
+    assert_eq!(noted, expected.iter().collect::<Vec<_>>(), "{name}");
+    for id in chain {
+        let process = id.split_once('-').unwrap().0;
+        assert!(
+            expected.contains(id) || killed.contains(process),
+            "{id} came from nowhere"
+        );
+        assert_eq!(fixture.store.by_native_id("mock", id).unwrap().unwrap().key, record.key);
+    }
+}
+
+#[test]
+fn a_conversation_is_free_again_when_its_process_is_killed() {
+    let fixture = Fixture::new();
+    let mut child = helper::start("claim and sleep", fixture.path());
+    helper::wait_until_ready(&mut child);
+    let busy = fixture.store.claim_name("a name", Wait::No).unwrap_err();
+    assert_eq!(busy.kind, ErrorKind::Busy);
+    kill(&mut child);
+    fixture
+        .store
+        .claim_name("a name", Wait::For(Duration::from_secs(60)))
+        .unwrap();
+}
+
+#[test]
+fn a_copy_of_the_descriptor_keeps_the_conversation_taken() {
+    use std::os::fd::AsFd;
+    let fixture = Fixture::new();
+    let claim = fixture.store.claim_name("a name", Wait::No).unwrap();
+    let copy = claim.guard.as_fd().try_clone_to_owned().unwrap();
+    drop(claim);
+    let busy = fixture.store.claim_name("a name", Wait::No).unwrap_err();
+    assert_eq!(busy.kind, ErrorKind::Busy);
+    drop(copy);
+    fixture.store.claim_name("a name", Wait::No).unwrap();
+}
+
+/// Ends one helper by its id and reaps it.
+fn kill(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
