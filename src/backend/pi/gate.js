@@ -1,7 +1,12 @@
-// agentctl's gate for Pi: the file-changing tools work in the directories of ROOTS and nowhere else.
+// agentctl's gate for Pi: no tool but the permitted ones, and no file changed outside of the allowed directories.
 //
-// Pi confines nothing by itself. This file is written for one run, with ROOTS and DENIED put before it, and loaded with
-// `-e`. Whatever it cannot decide, it refuses; if it cannot start, Pi does not start.
+// Pi confines nothing by itself. This file is written for one run, with RIGHTS put before it, and loaded with `-e`:
+//   roots    the directories in which `write` and `edit` may work; null: anywhere
+//   offered  the built-in tools of this run
+//   mcp      names of MCP tools, or what their names begin with, up to a double underscore
+//   refused  the same, of those that are refused all the same
+//   denied   how the reason of every refusal begins
+// Whatever it cannot decide, it refuses; if it cannot start, Pi does not start.
 import { lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -10,6 +15,11 @@ const CHANGING = ["write", "edit"];
 
 // Pi turns these into plain spaces before it opens a file.
 const UNUSUAL_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
+
+function permitted(name) {
+  const named = (patterns) => patterns.some((pattern) => name === pattern || name.startsWith(`${pattern}__`));
+  return RIGHTS.offered.includes(name) || (name.startsWith("mcp__") && named(RIGHTS.mcp) && !named(RIGHTS.refused));
+}
 
 // The path that Pi would take the tool's argument for.
 function meant(path, cwd) {
@@ -42,21 +52,29 @@ function lies(path, root) {
 }
 
 export default function (pi) {
-  const roots = ROOTS.map((root) => realpathSync(root));
+  const roots = RIGHTS.roots?.map((root) => realpathSync(root));
+  const refuse = (why) => ({ block: true, reason: `${RIGHTS.denied}: ${why}` });
+
+  pi.on("session_start", () => {
+    const names = [...RIGHTS.offered, ...pi.getAllTools().map((tool) => tool.name)];
+    pi.setActiveTools([...new Set(names)].filter(permitted));
+  });
+
   pi.on("tool_call", (event, context) => {
-    if (!CHANGING.includes(event.toolName)) return undefined;
-    const refuse = (why) => ({ block: true, reason: `${DENIED}: ${event.toolName} ${why}` });
+    const name = event.toolName;
+    if (!permitted(name)) return refuse(`${name} is not permitted in this run`);
+    if (!roots || !CHANGING.includes(name)) return undefined;
     try {
       const asked = event.input.path;
-      if (typeof asked !== "string") return refuse("names no path");
+      if (typeof asked !== "string") return refuse(`${name} names no path`);
       const path = real(meant(asked, context.cwd ?? process.cwd()));
-      if (!roots.some((root) => lies(path, root))) return refuse(`outside of the allowed directories: ${asked}`);
-      if (path.search(UNUSUAL_SPACES) !== -1) return refuse(`at a path that Pi would misread: ${asked}`);
+      if (!roots.some((root) => lies(path, root))) return refuse(`${asked} is outside of the allowed directories`);
+      if (path.search(UNUSUAL_SPACES) !== -1) return refuse(`Pi would misread the path ${asked}`);
       // What was checked is what is used.
       event.input.path = path;
       return undefined;
     } catch (error) {
-      return refuse(`at a path that cannot be checked (${error.message})`);
+      return refuse(`the path of ${name} cannot be checked: ${error.message}`);
     }
   });
 }

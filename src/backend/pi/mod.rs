@@ -4,13 +4,14 @@ mod failure;
 mod head;
 mod plan;
 mod protocol;
+mod rights;
 mod tools;
 mod wire;
 
 use super::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
-use protocol::{Offer, PiProtocol};
+use protocol::{Offered, PiProtocol};
 
 pub struct Pi;
 
@@ -55,7 +56,10 @@ const CAPABILITIES: Capabilities = Capabilities(&[
     ),
     (Feature::Effort, Support::native("--thinking; max is xhigh")),
     (Feature::Schema, Support::emulated("by instruction")),
-    (Feature::Mcp, Support::unsupported("Pi has no MCP client")),
+    (
+        Feature::Mcp,
+        Support::emulated("an extension of agentctl's speaks to stdio and HTTP servers; no SSE"),
+    ),
     (
         Feature::Resume,
         Support::native("--session ID, in the directory of the conversation"),
@@ -117,10 +121,10 @@ impl Backend for Pi {
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
-        let offer = match tools::offered(request) {
-            Ok(None) => Offer::Everything,
-            Ok(Some(_)) | Err(_) => Offer::Limited,
+        let offered = match tools::offer(request) {
+            Ok(tools::Offer { builtin: None, .. }) => Offered::Default,
+            Ok(_) | Err(_) => Offered::Limited,
         };
-        Box::new(PiProtocol::new(offer))
+        Box::new(PiProtocol::new(offered))
     }
 }

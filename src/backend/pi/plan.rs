@@ -1,11 +1,10 @@
 //! The command line of Pi: what each option of a request comes to. Pure; what is not a flag goes into the scratch
 //! directory.
 
-use super::tools;
-use crate::backend::{Launch, Plan, ScratchEntry, Site, Stdin, Stop};
+use super::rights::{self, Surface};
+use crate::backend::{Launch, Plan, Site, Stdin, Stop};
 use crate::error::Failure;
-use crate::request::{Conversation, Effort, Permission, Persistence, Placement, PromptSyntax, Request};
-use serde_json::json;
+use crate::request::{Conversation, Effort, Persistence, Placement, PromptSyntax, Request};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -30,8 +29,6 @@ const ARGUMENT_LIMIT: usize = 128 * 1024 - 1;
 
 /// Keeps Pi from taking a prompt for a command. Pi trims spaces off, so it must be something else that is not seen.
 const INVISIBLE: char = '\u{200b}';
-
-const GATE: &str = include_str!("gate.js");
 
 pub fn headless(request: &Request, site: &Site) -> Result<Plan, Failure> {
     let mut plan = common(request, site, Surface::Headless)?;
@@ -62,12 +59,6 @@ pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Surface {
-    Headless,
-    Terminal,
-}
-
 fn common(request: &Request, site: &Site, surface: Surface) -> Result<Plan, Failure> {
     let mut launch = Launch::new(site, &request.cwd);
     let mut warnings = Vec::new();
@@ -77,7 +68,7 @@ fn common(request: &Request, site: &Site, surface: Surface) -> Result<Plan, Fail
     }
     model(request, &mut launch, &mut warnings)?;
     conversation(request, &mut launch)?;
-    rights(request, site, surface, &mut launch)?;
+    rights::limit(request, site, surface, &mut launch, &mut warnings)?;
     system(request, site, &mut launch);
     for attachment in &request.attachments {
         let mut argument = OsString::from("@");
@@ -179,92 +170,6 @@ fn conversation(request: &Request, launch: &mut Launch) -> Result<(), Failure> {
 fn is_session_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=128).contains(&id.len()) && id.bytes().all(plain) && !id.starts_with(['-', '.']) && !id.ends_with(".jsonl")
-}
-
-fn rights(request: &Request, site: &Site, surface: Surface, launch: &mut Launch) -> Result<(), Failure> {
-    let offered = tools::offered(request)?;
-    let limited = offered.is_some();
-    if let Some(offered) = &offered {
-        if offered.is_empty() {
-            launch.arg("--no-tools");
-        } else {
-            launch.args(["--tools", &offered.join(",")]);
-        }
-        let changes = offered.iter().any(|name| matches!(*name, "write" | "edit"));
-        if changes && request.permission != Permission::Full {
-            gate(request, site, launch)?;
-        }
-    }
-    if limited || surface == Surface::Headless {
-        // A workspace's extensions run unasked, and its packages are installed at the start unless Pi is offline.
-        launch.arg("-ne");
-        launch.env("PI_OFFLINE", "1");
-    }
-    if surface == Surface::Headless && request.prompt_syntax == PromptSyntax::Literal {
-        launch.arg("-np");
-    }
-    if limited || request.patience.max_retries.is_some() {
-        overlay(request, site, launch);
-    }
-    Ok(())
-}
-
-/// An extension of ours that keeps `write` and `edit` inside the allowed directories.
-fn gate(request: &Request, site: &Site, launch: &mut Launch) -> Result<(), Failure> {
-    let mut roots = Vec::new();
-    for root in std::iter::once(&request.cwd).chain(&request.add_dirs) {
-        let root = root.to_str().ok_or_else(|| {
-            Failure::usage(format!("{}: not a text that Pi's gate can be given", root.display()))
-                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
-        })?;
-        roots.push(root);
-    }
-    let path = site.scratch("agentctl-gate.js");
-    launch.file(
-        &path,
-        format!(
-            "const ROOTS = {};\nconst DENIED = {};\n{GATE}",
-            json!(roots),
-            json!(tools::DENIED)
-        ),
-    );
-    launch.arg("-e").arg(path);
-    Ok(())
-}
-
-/// A private copy of Pi's configuration directory: the user's own, except for what a limited run must not take from it.
-fn overlay(request: &Request, site: &Site, launch: &mut Launch) {
-    let own = agent_dir(site);
-    let path = site.scratch("pi-agent");
-    // A workspace can name the command by which the user's packages are looked up. Without packages it is never run.
-    let mut patch = json!({"packages": []});
-    if let Some(retries) = request.patience.max_retries {
-        // Pi retries on two levels, one inside the other. Only the outer one is told in the stream.
-        patch["retry"] = json!({"enabled": retries > 0, "maxRetries": retries, "provider": {"maxRetries": 0}});
-    }
-    launch.files.push(ScratchEntry::Mirror {
-        path: path.clone(),
-        of: own.clone(),
-        except: vec!["settings.json".into()],
-        create: vec!["sessions".into()],
-    });
-    launch.files.push(ScratchEntry::MergedJson {
-        path: path.join("settings.json"),
-        base: own.join("settings.json"),
-        patch,
-    });
-    launch.env("PI_CODING_AGENT_DIR", path);
-}
-
-fn agent_dir(site: &Site) -> PathBuf {
-    match site.env("PI_CODING_AGENT_DIR") {
-        Some("~") => site.home.clone(),
-        Some(dir) => match dir.strip_prefix("~/") {
-            Some(rest) => site.home.join(rest),
-            None => PathBuf::from(dir),
-        },
-        None => site.home.join(".pi").join("agent"),
-    }
 }
 
 fn system(request: &Request, site: &Site, launch: &mut Launch) {

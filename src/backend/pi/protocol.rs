@@ -13,17 +13,18 @@ use super::wire::{
 use crate::backend::wire::{Reader, Text};
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::event::{StopReason, Usage};
+use crate::tool::ToolKind;
 
 /// Whether the tools on offer were limited by agentctl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// Pi's own default.
-    Everything,
+pub enum Offered {
+    /// What Pi offers by itself.
+    Default,
     Limited,
 }
 
 pub struct PiProtocol {
-    offer: Offer,
+    offered: Offered,
     reader: Reader,
     session_id: String,
     /// Something of the present assistant message was already told by deltas.
@@ -60,9 +61,9 @@ enum Ending {
 }
 
 impl PiProtocol {
-    pub fn new(offer: Offer) -> Self {
+    pub fn new(offered: Offered) -> Self {
         Self {
-            offer,
+            offered,
             reader: Reader::default(),
             session_id: String::new(),
             streamed: Streamed::default(),
@@ -186,7 +187,7 @@ impl PiProtocol {
         let output = text_of(&blocks(tool.result.content));
         let outcome = if !tool.is_error {
             ToolOutcome::Succeeded
-        } else if output.starts_with(tools::DENIED) || was_not_offered(self.offer, &tool.tool_name, &output) {
+        } else if output.starts_with(tools::DENIED) || was_not_offered(self.offered, &tool.tool_name, &output) {
             ToolOutcome::Denied
         } else {
             ToolOutcome::Failed
@@ -334,7 +335,10 @@ fn text_of(blocks: &[Block<'_>]) -> String {
 }
 
 /// Whether this is Pi's answer to a call of a tool that it has, but that we did not let it offer.
-fn was_not_offered(offer: Offer, name: &str, output: &str) -> bool {
-    let known = tools::DEFAULT.contains(&name) || (offer == Offer::Limited && tools::ALL.contains(&name));
+fn was_not_offered(offered: Offered, name: &str, output: &str) -> bool {
+    let known = match offered {
+        Offered::Default => tools::DEFAULT.contains(&name),
+        Offered::Limited => tools::kind(name) != ToolKind::Other,
+    };
     known && output.strip_prefix("Tool ").and_then(|rest| rest.strip_prefix(name)) == Some(" not found")
 }

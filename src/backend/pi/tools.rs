@@ -13,6 +13,9 @@ pub const DEFAULT: &[&str] = &["read", "bash", "edit", "write"];
 const READING: &[&str] = &["read", "grep", "find", "ls"];
 const EDITING: &[&str] = &["read", "edit", "write", "grep", "find", "ls"];
 
+/// What the names of MCP tools begin with: `mcp__SERVER__TOOL`.
+const MCP: &str = "mcp";
+
 /// How the reason of every refusal by our gate begins.
 pub const DENIED: &str = "Denied by agentctl";
 
@@ -23,55 +26,95 @@ pub fn kind(name: &str) -> ToolKind {
         "edit" => ToolKind::Edit,
         "write" => ToolKind::Write,
         "grep" | "find" | "ls" => ToolKind::Search,
-        name if name.starts_with("mcp__") => ToolKind::Mcp,
+        name if is_mcp(name) => ToolKind::Mcp,
         _ => ToolKind::Other,
     }
 }
 
-/// The tools that a request leaves to the model; `None` is Pi's own default.
-pub fn offered(request: &Request) -> Result<Option<Vec<&'static str>>, Failure> {
-    let listed = named(&request.allow_tools)?;
-    let denied = named(&request.deny_tools)?;
-    if request.permission == Permission::Full && request.allow_tools.is_empty() && denied.is_empty() {
-        return Ok(None);
-    }
+fn is_mcp(name: &str) -> bool {
+    name.strip_prefix(MCP).is_some_and(|rest| rest.starts_with("__"))
+}
+
+/// The tools that a request leaves to the model.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The built-in ones; `None` is Pi's own default.
+    pub builtin: Option<Vec<&'static str>>,
+    /// Those of MCP servers, by name or by what comes before a double underscore.
+    pub mcp: Vec<String>,
+    /// Those of MCP servers that are refused all the same.
+    pub refused_mcp: Vec<String>,
+}
+
+pub fn offer(request: &Request) -> Result<Offer, Failure> {
+    let allowed = Named::by(&request.allow_tools)?;
+    let denied = Named::by(&request.deny_tools)?;
+    let lists = !request.allow_tools.is_empty();
     let base = match request.permission {
-        _ if !request.allow_tools.is_empty() => &listed,
+        _ if lists => &allowed.builtin,
         Permission::ReadOnly => READING,
         Permission::Edit => EDITING,
         // Without a shell the model needs the tools for searching.
-        Permission::Full if denied.contains(&"bash") => EDITING,
+        Permission::Full if denied.builtin.contains(&"bash") => EDITING,
         Permission::Full => DEFAULT,
     };
-    let offered = base.iter().copied().filter(|name| !denied.contains(name)).collect();
-    Ok(Some(offered))
+    let left = base
+        .iter()
+        .copied()
+        .filter(|name| !denied.builtin.contains(name))
+        .collect();
+    let unlimited = request.permission == Permission::Full && !lists && request.deny_tools.is_empty();
+    let mcp = if lists { allowed.mcp } else { vec![MCP.to_owned()] };
+    Ok(Offer {
+        builtin: (!unlimited).then_some(left),
+        mcp: if denied.mcp.iter().any(|name| name == MCP) {
+            Vec::new()
+        } else {
+            mcp
+        },
+        refused_mcp: denied.mcp,
+    })
 }
 
-/// Pi's names for the tools that the rules name.
-fn named(rules: &[ToolRule]) -> Result<Vec<&'static str>, Failure> {
-    let mut names = Vec::new();
-    for rule in rules {
-        let matching = |wanted: &dyn Fn(&str) -> bool| ALL.iter().copied().filter(|name| wanted(name)).collect();
-        let found: Vec<&'static str> = match rule {
-            ToolRule::Canonical(wanted) => matching(&|name| kind(name) == *wanted),
-            ToolRule::Native(native) => {
-                let found: Vec<_> = matching(&|name| name == native);
-                if found.is_empty() {
-                    return Err(unknown(native));
+/// The tools that rules name, in Pi's words.
+#[derive(Default)]
+struct Named {
+    builtin: Vec<&'static str>,
+    mcp: Vec<String>,
+}
+
+impl Named {
+    fn by(rules: &[ToolRule]) -> Result<Self, Failure> {
+        let mut named = Self::default();
+        for rule in rules {
+            match rule {
+                ToolRule::Canonical(ToolKind::Mcp) => named.mcp.push(MCP.to_owned()),
+                ToolRule::Canonical(wanted) => {
+                    let found = ALL.iter().filter(|name| kind(name) == *wanted);
+                    named.builtin.extend(found);
                 }
-                found
+                ToolRule::Native(native) => match ALL.iter().find(|name| *name == native) {
+                    Some(name) => named.builtin.push(name),
+                    None if is_mcp(native) && is_plain(native) => named.mcp.push(native.clone()),
+                    None => return Err(unknown(native)),
+                },
             }
-        };
-        names.extend(found);
+        }
+        Ok(named)
     }
-    Ok(names)
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    name.bytes().all(plain)
 }
 
 /// A name that Pi does not know would be ignored by it: a refusal that refuses nothing.
 fn unknown(native: &str) -> Failure {
     let all = ALL.join(", ");
-    Failure::usage(format!("Pi has no tool `{native}` and takes no patterns"))
-        .hint(format!("name whole tools: {all}; or bash, read, edit, write, search"))
+    Failure::usage(format!("Pi has no tool `{native}` and takes no patterns")).hint(format!(
+        "name whole tools: {all}; or bash, read, edit, write, search, mcp; or mcp__SERVER, mcp__SERVER__TOOL"
+    ))
 }
 
 #[cfg(test)]
@@ -90,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_level_is_a_list_of_tools() {
-        let offered = |permission| offered(&request(permission, &[], &[])).unwrap();
+        let offered = |permission| offer(&request(permission, &[], &[])).unwrap().builtin;
         assert_eq!(offered(Permission::Full), None);
         assert_eq!(offered(Permission::ReadOnly).unwrap(), READING);
         assert_eq!(offered(Permission::Edit).unwrap(), EDITING);
@@ -98,7 +141,8 @@ mod tests {
 
     #[test]
     fn allowed_tools_are_the_only_ones_and_denied_ones_are_gone() {
-        let offered = |level, allow: &[&str], deny: &[&str]| offered(&request(level, allow, deny)).unwrap().unwrap();
+        let offered =
+            |level, allow: &[&str], deny: &[&str]| offer(&request(level, allow, deny)).unwrap().builtin.unwrap();
         assert_eq!(offered(Permission::Full, &["search"], &[]), ["grep", "find", "ls"]);
         assert_eq!(offered(Permission::ReadOnly, &["bash", "read"], &["bash"]), ["read"]);
         assert_eq!(offered(Permission::Full, &[], &["write"]), ["read", "bash", "edit"]);
@@ -107,10 +151,26 @@ mod tests {
     }
 
     #[test]
+    fn mcp_tools_come_with_every_level_unless_a_list_leaves_them_out() {
+        let mcp = |allow: &[&str], deny: &[&str]| offer(&request(Permission::ReadOnly, allow, deny)).unwrap().mcp;
+        assert_eq!(mcp(&[], &[]), ["mcp"]);
+        assert_eq!(mcp(&["read"], &[]), [""; 0]);
+        assert_eq!(mcp(&["read", "mcp"], &[]), ["mcp"]);
+        assert_eq!(mcp(&["mcp__db__query"], &[]), ["mcp__db__query"]);
+        assert_eq!(mcp(&["mcp"], &["mcp"]), [""; 0]);
+        let offer = offer(&request(Permission::Full, &[], &["mcp__db"])).unwrap();
+        assert_eq!(
+            (offer.mcp, offer.refused_mcp),
+            (vec!["mcp".to_owned()], vec!["mcp__db".to_owned()])
+        );
+        assert_eq!(offer.builtin.unwrap(), DEFAULT);
+    }
+
+    #[test]
     fn a_pattern_or_a_misspelt_tool_is_refused_instead_of_ignored() {
-        for name in ["Bash", "bash(git *)", "rm", ""] {
-            assert!(offered(&request(Permission::Full, &[], &[name])).is_err(), "{name}");
-            assert!(offered(&request(Permission::Full, &[name], &[])).is_err(), "{name}");
+        for name in ["Bash", "bash(git *)", "rm", "", "mcp__db__*", "mcp_db"] {
+            assert!(offer(&request(Permission::Full, &[], &[name])).is_err(), "{name}");
+            assert!(offer(&request(Permission::Full, &[name], &[])).is_err(), "{name}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What each option of a request comes to on Pi's command line.
 
+use super::super::rights::agent_dir;
 use super::*;
-use crate::request::{Attachment, AttachmentKind, Continuation, System};
+use crate::backend::ScratchEntry;
+use crate::request::{Attachment, AttachmentKind, Continuation, McpServer, McpTransport, Permission, System};
 use crate::tool::{ToolKind, ToolRule};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 const ID: &str = "01a1ec15-723e-782a-a787-b02431decc9c";
@@ -144,10 +147,7 @@ fn the_gate_knows_the_working_directory_and_the_added_ones() {
         _ => None,
     });
     let gate = String::from_utf8(gate.unwrap()).unwrap();
-    assert!(
-        gate.starts_with("const ROOTS = [\"/work\",\"/more \\\"quoted\\\"\"];\n"),
-        "{gate}"
-    );
+    assert!(gate.contains(r#""roots":["/work","/more \"quoted\""]"#), "{gate}");
 }
 
 #[test]
@@ -266,4 +266,40 @@ fn the_terminal_ui_keeps_the_users_extensions_only_at_full_rights() {
     let mut request = Request::new("", "/work");
     request.permission = Permission::ReadOnly;
     assert_eq!(shown(&request), ["--tools", "read,grep,find,ls", "-ne"]);
+}
+
+#[test]
+fn mcp_servers_come_by_an_extension_and_the_gate_keeps_the_list_of_tools() {
+    let mut request = request();
+    let stdio = McpTransport::Stdio {
+        command: "db".into(),
+        args: vec!["--x".into()],
+        env: BTreeMap::new(),
+    };
+    request.mcp_servers = vec![McpServer {
+        name: "db".into(),
+        transport: stdio,
+    }];
+    assert_eq!(args(&request), "--mode json -e /scratch/agentctl-mcp.js -ne -np");
+    request.permission = Permission::ReadOnly;
+    assert_eq!(
+        args(&request),
+        "--mode json -e /scratch/agentctl-gate.js -e /scratch/agentctl-mcp.js -ne -np"
+    );
+    request.deny_tools = vec![ToolRule::Canonical(ToolKind::Mcp)];
+    assert_eq!(args(&request), "--mode json --tools read,grep,find,ls -ne -np");
+    assert_eq!(headless(&request, &site()).unwrap().warnings.len(), 1);
+}
+
+#[test]
+fn an_mcp_server_of_the_older_transport_is_refused() {
+    let mut request = request();
+    request.mcp_servers = vec![McpServer {
+        name: "old".into(),
+        transport: McpTransport::Sse {
+            url: "http://localhost/sse".into(),
+            headers: BTreeMap::new(),
+        },
+    }];
+    assert!(headless(&request, &site()).is_err());
 }

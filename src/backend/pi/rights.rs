@@ -1,0 +1,176 @@
+//! What the model may do in a run of Pi. Pi has no permissions: a level is a list of tools, and where a list is not
+//! enough an extension of ours stands at the gate. MCP, which Pi lacks too, comes by another extension.
+
+use super::tools::{self, Offer};
+use crate::backend::{Launch, ScratchEntry, Site};
+use crate::error::Failure;
+use crate::request::{McpServer, McpTransport, Permission, PromptSyntax, Request};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+const GATE: &str = include_str!("gate.js");
+const MCP: &str = include_str!("mcp.js");
+
+/// Who looks at Pi.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    Headless,
+    Terminal,
+}
+
+pub fn limit(
+    request: &Request,
+    site: &Site,
+    surface: Surface,
+    launch: &mut Launch,
+    warnings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let offer = tools::offer(request)?;
+    let servers = if offer.mcp.is_empty() {
+        &[][..]
+    } else {
+        &request.mcp_servers
+    };
+    if servers.len() < request.mcp_servers.len() {
+        warnings.push("no MCP server is started: the tools of this run leave out mcp".to_owned());
+    }
+    if let Some(builtin) = &offer.builtin {
+        let changes = builtin.iter().any(|name| matches!(*name, "write" | "edit"));
+        let confined = changes && request.permission != Permission::Full;
+        if servers.is_empty() {
+            tool_list(builtin, launch);
+        }
+        // A list cannot hold the names of MCP tools, which only their servers know: then the gate keeps it.
+        if confined || !servers.is_empty() {
+            gate(request, site, builtin, &offer, launch)?;
+        }
+    }
+    mcp(servers, site, launch)?;
+    let limited = offer.builtin.is_some();
+    if limited || surface == Surface::Headless {
+        // A workspace's extensions run unasked, and its packages are installed at the start unless Pi is offline.
+        launch.arg("-ne");
+        launch.env("PI_OFFLINE", "1");
+    }
+    if surface == Surface::Headless && request.prompt_syntax == PromptSyntax::Literal {
+        launch.arg("-np");
+    }
+    if limited || request.patience.max_retries.is_some() {
+        overlay(request, site, launch);
+    }
+    Ok(())
+}
+
+fn tool_list(names: &[&str], launch: &mut Launch) {
+    if names.is_empty() {
+        launch.arg("--no-tools");
+    } else {
+        launch.args(["--tools", &names.join(",")]);
+    }
+}
+
+/// An extension of ours that refuses every tool but those offered, and keeps `write` and `edit` inside the allowed
+/// directories.
+fn gate(request: &Request, site: &Site, builtin: &[&str], offer: &Offer, launch: &mut Launch) -> Result<(), Failure> {
+    let roots = match request.permission {
+        Permission::Full => Value::Null,
+        Permission::ReadOnly | Permission::Edit => roots(request)?,
+    };
+    let rights = json!({
+        "roots": roots,
+        "offered": builtin,
+        "mcp": offer.mcp,
+        "refused": offer.refused_mcp,
+        "denied": tools::DENIED,
+    });
+    extension(
+        "agentctl-gate.js",
+        &format!("const RIGHTS = {rights};\n{GATE}"),
+        site,
+        launch,
+    );
+    Ok(())
+}
+
+fn roots(request: &Request) -> Result<Value, Failure> {
+    let mut roots = Vec::new();
+    for root in std::iter::once(&request.cwd).chain(&request.add_dirs) {
+        let text = root.to_str().ok_or_else(|| {
+            Failure::usage(format!("{}: not a name that Pi's gate can be given", root.display()))
+                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
+        })?;
+        roots.push(text);
+    }
+    Ok(json!(roots))
+}
+
+/// An extension of ours that offers the tools of MCP servers.
+fn mcp(servers: &[McpServer], site: &Site, launch: &mut Launch) -> Result<(), Failure> {
+    if servers.is_empty() {
+        return Ok(());
+    }
+    let servers: Vec<Value> = servers.iter().map(server).collect::<Result<_, _>>()?;
+    let servers = Value::from(servers);
+    extension(
+        "agentctl-mcp.js",
+        &format!("const SERVERS = {servers};\n{MCP}"),
+        site,
+        launch,
+    );
+    Ok(())
+}
+
+fn server(server: &McpServer) -> Result<Value, Failure> {
+    let name = &server.name;
+    match &server.transport {
+        McpTransport::Stdio { command, args, env } => {
+            Ok(json!({"name": name, "command": command, "args": args, "env": env}))
+        }
+        McpTransport::Http { url, headers } => Ok(json!({"name": name, "url": url, "headers": headers})),
+        McpTransport::Sse { .. } => Err(Failure::usage(format!(
+            "the MCP server `{name}` speaks the older SSE transport, which agentctl does not speak for Pi"
+        ))
+        .hint("use its streamable HTTP endpoint (\"type\": \"http\"), or a stdio bridge")),
+    }
+}
+
+fn extension(name: &str, text: &str, site: &Site, launch: &mut Launch) {
+    let path = site.scratch(name);
+    launch.arg("-e").arg(path.as_path());
+    launch.file(path, text);
+}
+
+/// A private copy of Pi's configuration directory: the user's own, except for what a limited run must not take from it.
+fn overlay(request: &Request, site: &Site, launch: &mut Launch) {
+    let own = agent_dir(site);
+    let path = site.scratch("pi-agent");
+    // A workspace can name the command by which the user's packages are looked up. Without packages it is never run.
+    let mut patch = json!({"packages": []});
+    if let Some(retries) = request.patience.max_retries {
+        // Pi retries on two levels, one inside the other. Only the outer one is told in the stream.
+        patch["retry"] = json!({"enabled": retries > 0, "maxRetries": retries, "provider": {"maxRetries": 0}});
+    }
+    launch.files.push(ScratchEntry::Mirror {
+        path: path.clone(),
+        of: own.clone(),
+        except: vec!["settings.json".into()],
+        create: vec!["sessions".into()],
+    });
+    launch.files.push(ScratchEntry::MergedJson {
+        path: path.join("settings.json"),
+        base: own.join("settings.json"),
+        patch,
+    });
+    launch.env("PI_CODING_AGENT_DIR", path);
+}
+
+pub fn agent_dir(site: &Site) -> PathBuf {
+    match site.env("PI_CODING_AGENT_DIR") {
+        Some("~") => site.home.clone(),
+        Some(dir) => match dir.strip_prefix("~/") {
+            Some(rest) => site.home.join(rest),
+            None => PathBuf::from(dir),
+        },
+        None => site.home.join(".pi").join("agent"),
+    }
+}
