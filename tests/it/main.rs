@@ -1,5 +1,6 @@
 //! The one integration binary: `cargo test --test it NAME` runs one thing.
 #![expect(clippy::disallowed_methods, reason = "tests start agentctl and the CLIs themselves")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod clis;
 mod contract;
