@@ -108,6 +108,8 @@ pub enum ScratchEntry {
     File { path: PathBuf, contents: Vec<u8> },
     /// A copy of a file, 0600.
     Copy { path: PathBuf, of: PathBuf },
+    /// A copy of a file, 0600; empty if the file is not there.
+    CopyOrEmpty { path: PathBuf, of: PathBuf },
     /// A copy, 0600, of the newest file below `within` (three levels deep at most) whose name ends in `suffix`: a
     /// conversation that the CLI keeps under a name which only the file system knows. Without such a file nothing is
     /// made, and the CLI says that it is missing.
@@ -140,6 +142,7 @@ impl ScratchEntry {
         match self {
             Self::File { path, .. }
             | Self::Copy { path, .. }
+            | Self::CopyOrEmpty { path, .. }
             | Self::Found { path, .. }
             | Self::MergedJson { path, .. }
             | Self::Mirror { path, .. } => path,

@@ -94,6 +94,7 @@ impl Scratch {
                     create,
                 } => mirror(path, of, except, create)?,
                 ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?)?,
+                ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &fs::read(of).unwrap_or_default())?,
                 ScratchEntry::Found { path, within, suffix } => {
                     if let Some((_, file)) = newest(within, suffix, FOUND_DEPTH) {
                         write_private(path, &fs::read(file)?)?;
@@ -421,9 +422,14 @@ mod tests {
             path: path("deep/copy"),
             of: old.clone(),
         };
+        let absent = ScratchEntry::CopyOrEmpty {
+            path: path("deep/absent"),
+            of: path("nowhere"),
+        };
         scratch
-            .fill(&[found("fork", "-abc.jsonl"), found("none", "-ghi.jsonl"), copy])
+            .fill(&[found("fork", "-abc.jsonl"), found("none", "-ghi.jsonl"), copy, absent])
             .unwrap();
+        assert_eq!(fs::read(path("deep/absent")).unwrap(), b"");
         assert_eq!(fs::read_to_string(path("fork")).unwrap(), "new");
         assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "old");
         assert_eq!(mode(&path("deep/copy")), 0o600);

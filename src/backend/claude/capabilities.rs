@@ -10,12 +10,12 @@ pub const CAPABILITIES: Capabilities = Capabilities(&[
     (Feature::MaxTurns, Support::native("--max-turns")),
     (
         Feature::ReadOnly,
-        Support::native("only tools that read and search are offered; hooks, plugins and project settings are off"),
+        Support::native("only tools that read and search are offered; hooks and project settings are off"),
     ),
     (
         Feature::Edit,
         Support::native(
-            "adds the editing tools, confined to the working directories; hooks, plugins and project settings are off",
+            "adds the editing tools, confined to the working directories; hooks and project settings are off",
         ),
     ),
     (

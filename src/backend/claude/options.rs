@@ -66,13 +66,8 @@ fn is_known(name: &str) -> bool {
 
 fn unknown(name: &str) -> Failure {
     let names: Vec<_> = OPTIONS.iter().map(|(known, _)| *known).collect();
-    let nearest = names
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
-        .filter(|(distance, _)| *distance <= 3)
-        .min();
-    let hint = match nearest {
-        Some((_, known)) => format!("did you mean `{known}`? there are: {}", names.join(", ")),
+    let hint = match crate::suggest::closest(name, &names) {
+        Some(known) => format!("did you mean `{known}`? there are: {}", names.join(", ")),
         None => format!("there are: {}", names.join(", ")),
     };
     Failure::usage(format!("Claude has no option `{name}`")).hint(hint)

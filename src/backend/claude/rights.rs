@@ -32,6 +32,9 @@ const DECIDED_HERE: &[&str] = &[
     "--agents",
 ];
 
+/// What means something in the path of a rule.
+const PATTERN_CHARACTERS: &[char] = &['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
+
 /// How far a run is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restraint {
@@ -60,15 +63,23 @@ pub fn apply(request: &Request, site: &Site, launch: &mut Launch) -> Result<(), 
     let restraint = Restraint::of(request);
     refuse_raw_rights(request, restraint)?;
     match restraint {
-        Restraint::None | Restraint::Denied => {
+        Restraint::None => {
             launch.arg("--dangerously-skip-permissions");
         }
-        Restraint::Listed => listed(request, launch)?,
+        Restraint::Denied => {
+            launch.arg("--dangerously-skip-permissions");
+            launch.args(["--setting-sources", "user"]);
+            project_memory(launch);
+        }
+        Restraint::Listed => {
+            let mode = listed(request, launch)?;
+            own_settings(mode, site, launch);
+            project_memory(launch);
+        }
     }
     for rule in deny_rules(request)? {
         launch.arg(format!("--disallowedTools={rule}"));
     }
-    settings(restraint, site, launch);
     if restraint == Restraint::Listed || denies_mcp(request) {
         launch.arg("--strict-mcp-config");
     }
@@ -98,19 +109,21 @@ fn refuse_raw_rights(request: &Request, restraint: Restraint) -> Result<(), Fail
 }
 
 /// Offers only what may be used, and settles every question beforehand: nobody is there to answer it.
-fn listed(request: &Request, launch: &mut Launch) -> Result<(), Failure> {
+fn listed(request: &Request, launch: &mut Launch) -> Result<&'static str, Failure> {
     let offered = offered(request)?;
     let writes = offered
         .iter()
         .any(|name| matches!(tools::kind(name), ToolKind::Edit | ToolKind::Write));
     // In `acceptEdits` the CLI itself confines edits to the working directories; `dontAsk` refuses what is not allowed.
     let confined = request.permission != Permission::Full && writes;
-    launch.args(["--permission-mode", if confined { "acceptEdits" } else { "dontAsk" }]);
-    launch.args(["--tools".to_owned(), offered.into_iter().collect::<Vec<_>>().join(",")]);
+    let mode = if confined { "acceptEdits" } else { "dontAsk" };
+    launch.args(["--permission-mode", mode]);
+    let offered: Vec<_> = offered.into_iter().collect();
+    launch.args(["--tools".to_owned(), offered.join(",")]);
     for rule in allow_rules(request)? {
         launch.arg(format!("--allowedTools={rule}"));
     }
-    Ok(())
+    Ok(mode)
 }
 
 /// The built-in tools that the agent sees.
@@ -162,6 +175,14 @@ fn allow_rules(request: &Request) -> Result<Vec<String>, Failure> {
             }
         }
     }
+    // A file too large to be sent along is at least there to be read.
+    rules.extend(request.attachments.iter().filter_map(|attachment| {
+        let path = attachment
+            .path
+            .to_str()
+            .filter(|path| path.starts_with('/') && !path.contains(PATTERN_CHARACTERS))?;
+        Some(format!("Read(/{path})"))
+    }));
     let all_servers =
         request.allow_tools.is_empty() || request.allow_tools.contains(&ToolRule::Canonical(ToolKind::Mcp));
     if all_servers && !denies_mcp(request) {
@@ -215,31 +236,32 @@ fn base_name(rule: &str) -> Result<&str, Failure> {
     }
 }
 
-/// Which of the CLI's settings files count.
-fn settings(restraint: Restraint, site: &Site, launch: &mut Launch) {
-    match restraint {
-        Restraint::None => return,
-        Restraint::Denied => {
-            launch.args(["--setting-sources", "user"]);
-        }
-        Restraint::Listed => {
-            let path = site.scratch("settings.json");
-            launch.args(["--setting-sources", ""]);
-            launch.arg("--settings").arg(path.clone());
-            launch.files.push(ScratchEntry::MergedJson {
-                path,
-                base: config_dir(site).join("settings.json"),
-                patch: serde_json::json!({
-                    "permissions": {"allow": [], "ask": [], "additionalDirectories": []},
-                    "disableAllHooks": true,
-                    "enableAllProjectMcpServers": false,
-                    "enabledPlugins": {},
-                }),
-            });
-        }
-    }
-    // What the project says to the model (CLAUDE.md) is no setting: it is read from the working directory as from an
-    // added one, and it grants nothing.
+/// The user's settings without what grants rights or runs commands, and nobody else's.
+fn own_settings(mode: &str, site: &Site, launch: &mut Launch) {
+    let path = site.scratch("settings.json");
+    launch.args(["--setting-sources", ""]);
+    launch.arg("--settings").arg(path.clone());
+    launch.files.push(ScratchEntry::MergedJson {
+        path,
+        base: config_dir(site).join("settings.json"),
+        patch: serde_json::json!({
+            "permissions": {"allow": [], "ask": [], "additionalDirectories": [], "defaultMode": mode},
+            "disableAllHooks": true,
+            "enableAllProjectMcpServers": false,
+        }),
+    });
+    // The user's own instructions belong to those settings: without them the CLI does not look for the file.
+    let memory = site.scratch("memory");
+    launch.files.push(ScratchEntry::CopyOrEmpty {
+        path: memory.join("CLAUDE.md"),
+        of: config_dir(site).join("CLAUDE.md"),
+    });
+    launch.arg("--add-dir").arg(memory);
+}
+
+/// What the project says to the model (CLAUDE.md) is no setting and grants nothing: it is read from the working directory
+/// as from an added one.
+fn project_memory(launch: &mut Launch) {
     let cwd = launch.cwd.clone();
     launch.arg("--add-dir").arg(cwd);
     launch.env("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1");
