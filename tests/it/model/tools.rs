@@ -141,12 +141,24 @@ fn patch(body: &str, conversation: &Conversation) -> NativeCall {
 }
 
 fn mcp(suffix: &str, arguments: &Value, conversation: &Conversation) -> NativeCall {
-    let offered = conversation.tools.iter().find(|tool| tool.name.ends_with(suffix));
-    let tool = offered.cloned().unwrap_or_else(|| OfferedTool {
-        name: suffix.to_owned(),
+    let offered = conversation
+        .tools
+        .iter()
+        .find(|tool| tool.name.ends_with(suffix))
+        .cloned();
+    let tool = offered.unwrap_or_else(|| OfferedTool {
+        name: announced(suffix, conversation).unwrap_or(suffix).to_owned(),
         ..OfferedTool::default()
     });
     native(&tool, NativeInput::Json(arguments.clone()))
+}
+
+/// Newer versions of Claude Code only name MCP tools to the model, and describe them when it asks.
+fn announced<'a>(suffix: &str, conversation: &'a Conversation) -> Option<&'a str> {
+    let words = conversation.context.iter().flat_map(|told| told.split_whitespace());
+    words
+        .into_iter()
+        .find(|word| word.starts_with("mcp__") && word.ends_with(suffix))
 }
 
 fn named(name: &str, arguments: &Value, conversation: &Conversation) -> NativeCall {
