@@ -16,14 +16,16 @@ pub fn directory() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()
         .expect("the target directory");
-    root.unwrap_or_else(|| target.join("clis"))
+    let root = root.unwrap_or_else(|| target.join("clis"));
+    std::path::absolute(root)
+        .expect("a directory for the CLIs")
         .join("node_modules")
         .join(".bin")
 }
 
 /// Whether a test of this CLI is to run. Without the CLI it says so once and is not, unless it is required.
 pub fn is_on(cli: Cli) -> bool {
-    if env::var("AGENTCTL_REAL_BACKEND").is_ok_and(|only| only != cli.name()) {
+    if !is_asked_for(cli) {
         return false;
     }
     let program = directory().join(cli.name());
@@ -46,6 +48,20 @@ pub fn is_on(cli: Cli) -> bool {
         );
     });
     false
+}
+
+/// Whether `AGENTCTL_REAL_BACKEND` leaves this CLI in.
+fn is_asked_for(cli: Cli) -> bool {
+    let Ok(only) = env::var("AGENTCTL_REAL_BACKEND") else {
+        return true;
+    };
+    let known = Cli::FIVE.map(Cli::name);
+    // A name with a typo in it would leave out every test, and all would seem well.
+    assert!(
+        known.contains(&only.as_str()) || only == Cli::Qwen.name(),
+        "AGENTCTL_REAL_BACKEND={only} is none of {known:?}"
+    );
+    only == cli.name()
 }
 
 /// Makes five tests of each scenario, a function of [`Cli`]: `SCENARIO::claude`, `SCENARIO::codex` and so on.
