@@ -34,15 +34,6 @@ pub enum Command {
     /// Show and tidy the stored conversations
     #[command(after_help = help::SESSIONS)]
     Sessions(SessionsArgs),
-    /// Check that the agent CLIs are usable here
-    #[command(after_help = help::DOCTOR)]
-    Doctor(DoctorArgs),
-    /// List the backends and what each can do
-    #[command(after_help = help::BACKENDS)]
-    Backends(BackendsArgs),
-    /// Show where the configuration comes from and what it resolves to
-    #[command(after_help = help::CONFIG)]
-    Config(ConfigArgs),
     /// Print a completion script
     #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -62,18 +53,6 @@ pub enum Command {
     Help {
         #[arg(value_name = "COMMAND|TOPIC")]
         topic: Vec<String>,
-    },
-    /// The mock agent's own process
-    #[command(name = "__mock", hide = true, disable_help_flag = true)]
-    Mock {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<OsString>,
-    },
-    /// Candidates for the completion scripts
-    #[command(name = "__complete", hide = true)]
-    Complete {
-        #[arg(value_enum)]
-        what: Candidates,
     },
 }
 
@@ -300,15 +279,6 @@ pub enum EffortArg {
 pub enum SchemaName {
     Event,
     Result,
-    Doctor,
-    Sessions,
-    Backends,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Candidates {
-    Backends,
-    Profiles,
     Sessions,
 }
 

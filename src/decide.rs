@@ -21,7 +21,6 @@ pub struct RunSettings {
     pub timeout: Option<Duration>,
     pub idle_timeout: Option<Duration>,
     pub retry_for: Option<Duration>,
-    pub wait: Option<Duration>,
     pub identity: Option<String>,
     pub env: BTreeMap<String, String>,
     pub env_clear: bool,
@@ -55,7 +54,8 @@ pub enum Verbosity {
 const DEFAULT_MAX_TURNS: u32 = 25;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(5 * 60);
-const DEFAULT_WAIT: Duration = Duration::from_secs(10 * 60);
+/// How long a run waits for another one of the same conversation.
+pub const DEFAULT_WAIT: Duration = Duration::from_secs(10 * 60);
 const SYSTEM_LIMIT: usize = 4 * 1024 * 1024;
 
 /// The flags as the strongest layer of settings.
@@ -236,7 +236,6 @@ pub fn decide(
         timeout: bounded(layers.timeout(), "--timeout", Some(DEFAULT_TIMEOUT))?,
         idle_timeout: bounded(layers.idle_timeout(), "--idle-timeout", None)?,
         retry_for: request.patience.retry_for,
-        wait: bounded(layers.wait(), "--wait", Some(DEFAULT_WAIT))?,
         identity,
         env: layers.merged_map(|settings| settings.env.as_ref()),
         env_clear: layers.env_clear().copied().unwrap_or(false),

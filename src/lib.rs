@@ -4,24 +4,56 @@
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
 pub mod backend;
+pub mod catalog;
 pub mod cli;
 pub mod command;
 pub mod config;
 pub mod decide;
 pub mod duration;
+pub mod engine;
 pub mod error;
 pub mod event;
 pub mod exit;
 pub mod lines;
 pub mod locate;
 pub mod marker;
+pub mod mask;
 pub mod mcp;
 pub mod media;
 pub mod outcome;
+pub mod prompt;
 pub mod report;
 pub mod request;
 pub mod schema;
 pub mod session;
+pub mod shell;
 pub mod suggest;
 pub mod supervise;
 pub mod tool;
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The command: arguments in, exit code out.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // The mock agent is a program of its own: it starts often and needs none of the rest.
+    if let [_, mode, rest @ ..] = args.as_slice()
+        && mode == "__mock"
+    {
+        return ExitCode::from(backend::mock::agent::run(rest.to_vec()));
+    }
+    match cli::Cli::try_parse_from(args) {
+        Ok(cli) => command::dispatch(cli).into(),
+        Err(error) => {
+            // Help and version are no errors; a closed pipe is not ours to complain about.
+            let _ = error.print();
+            if error.use_stderr() {
+                exit::Exit::Usage.into()
+            } else {
+                exit::Exit::Success.into()
+            }
+        }
+    }
+}

@@ -1,3 +1,47 @@
 //! One file a subcommand: plain arguments in, output over any `Write`, an exit code out.
 
+mod conversation;
+mod dry_run;
+mod generate;
+mod interactive;
+pub mod run;
 pub mod sessions;
+mod sessions_args;
+mod topics;
+
+use crate::cli::{Cli, Command};
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::report::failure_text;
+use std::io::Write;
+
+/// Runs what was typed.
+pub fn dispatch(cli: Cli) -> Exit {
+    let outcome = match cli.command {
+        Command::Run(args) => Ok(run::run(&args)),
+        Command::Resume(args) => Ok(run::resume(&args)),
+        Command::Sessions(args) => sessions_args::run(args),
+        Command::Completions(args) => generate::completions(args.shell),
+        Command::Man { dir } => generate::man(dir.as_deref()),
+        Command::Schema { of } => generate::schema(of),
+        Command::Help { topic } => topics::help(&topic),
+    };
+    outcome.unwrap_or_else(|failure| complain(&failure))
+}
+
+fn complain(failure: &Failure) -> Exit {
+    let _ = std::io::stderr().write_all(failure_text(failure).as_bytes());
+    failure.kind.exit()
+}
+
+/// Prints generated text. Whoever closed the pipe has seen enough.
+fn print(text: &[u8]) -> Result<Exit, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            crate::error::ErrorKind::Crashed,
+            format!("the output cannot be written: {error}"),
+        )),
+        _ => Ok(Exit::Success),
+    }
+}

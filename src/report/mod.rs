@@ -2,11 +2,15 @@
 //! own (`spool`) carries the bytes to the reader.
 
 mod json;
+mod plain;
+mod progress;
 mod spool;
 mod stream_json;
 mod text;
 
 pub use json::Json;
+pub use plain::Plain;
+pub use progress::{Progress, Silent, Writing, failure_text};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use text::{Pace, Text};
@@ -20,4 +24,14 @@ pub trait Report {
 
     /// The run is over.
     fn result(&mut self, result: &EventResult, out: &mut Vec<u8>);
+}
+
+/// For library callers, who read events through their callback and get the result as a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl Report for Discard {
+    fn event(&mut self, _event: &Event<'_>, _out: &mut Vec<u8>) {}
+
+    fn result(&mut self, _result: &EventResult, _out: &mut Vec<u8>) {}
 }

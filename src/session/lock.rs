@@ -85,6 +85,11 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// The open lock file: a copy of it held elsewhere keeps the conversation taken.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// What the record of this conversation must say.
     pub fn id(&self) -> &LockId {
         &self.id

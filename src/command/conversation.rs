@@ -1,0 +1,386 @@
+//! Which conversation a command belongs to: looked up, locked, and ready to be kept.
+
+use crate::config::{Layer, Origin, Settings};
+use crate::engine::Keeper;
+use crate::error::{ErrorKind, Failure};
+use crate::request::{Continuation, Conversation, Request};
+use crate::session::{Guard, Key, LockId, Record, Resolution, Store, TranscriptPolicy, Wait};
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+
+/// How the user named the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// A new one.
+    New,
+    /// `run --session NAME`: that one, or a new one of this name.
+    Named(String),
+    /// `resume SESSION`.
+    Typed(String),
+    /// `resume --last`.
+    Last(Reach),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    ThisDirectory,
+    AnyDirectory,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch {
+    Continue,
+    Fork,
+}
+
+/// A conversation that is ours.
+pub struct Selected {
+    pub conversation: Conversation,
+    pub record: Option<Record>,
+    /// What was kept about it is known; else it is new to agentctl.
+    pub known: bool,
+    place: Option<(Store, Guard)>,
+    pub warnings: Vec<String>,
+}
+
+/// What is needed to find one.
+pub struct Search<'a> {
+    pub store: Result<Store, Failure>,
+    pub selector: Selector,
+    pub branch: Branch,
+    pub wait: Wait,
+    pub cwd: &'a Path,
+    /// The backend of the flag, and the one that is configured.
+    pub backend_flag: Option<&'a str>,
+    pub backend: &'a str,
+}
+
+impl Search<'_> {
+    pub fn run(self) -> Result<Selected, Failure> {
+        match self.selector.clone() {
+            Selector::New => Ok(self.begin()),
+            Selector::Named(name) => self.named(&name),
+            Selector::Last(reach) => {
+                let store = self.store.as_ref().map_err(Clone::clone)?;
+                let last = match reach {
+                    Reach::ThisDirectory => store.last_in(self.cwd),
+                    Reach::AnyDirectory => store.last(),
+                };
+                let key = last.map(|record| record.key).ok_or_else(|| none_yet(reach, self.cwd))?;
+                self.known(key)
+            }
+            Selector::Typed(text) => {
+                let store = self.store.as_ref().map_err(Clone::clone)?;
+                match (store.resolve(&text), self.backend_flag) {
+                    (Resolution::Found(record), _) => {
+                        let key = record.key;
+                        self.known(key)
+                    }
+                    (Resolution::Unknown { .. }, Some(backend)) => {
+                        let (id, backend) = (checked_native_id(&text)?, backend.to_owned());
+                        self.foreign(&id, &backend)
+                    }
+                    _ => Err(store
+                        .find(&text)
+                        .err()
+                        .unwrap_or_else(|| none_yet(Reach::AnyDirectory, self.cwd))),
+                }
+            }
+        }
+    }
+
+    /// A new conversation that leaves nothing.
+    pub fn ephemeral(self) -> Selected {
+        Selected {
+            conversation: Conversation::Fresh {
+                id: uuid::Uuid::new_v4(),
+            },
+            record: None,
+            known: false,
+            place: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// A new conversation. A store that cannot be used costs the ability to resume, not the run.
+    fn begin(self) -> Selected {
+        let fresh = Conversation::Fresh {
+            id: uuid::Uuid::new_v4(),
+        };
+        let key = Key::fresh();
+        let claimed = self.store.and_then(|store| {
+            let guard = store.claim_new(key)?;
+            Ok((store, guard))
+        });
+        match claimed {
+            Ok((store, guard)) => {
+                let record = Record::new(key, guard.id().clone(), self.backend, self.cwd, Timestamp::now());
+                Selected {
+                    conversation: fresh,
+                    record: Some(record),
+                    known: false,
+                    place: Some((store, guard)),
+                    warnings: Vec::new(),
+                }
+            }
+            Err(failure) => unstored(fresh, &failure),
+        }
+    }
+
+    fn named(self, name: &str) -> Result<Selected, Failure> {
+        let claim = match &self.store {
+            Ok(store) => store.claim_name(name, self.wait),
+            Err(failure) => Err(failure.clone()),
+        };
+        let claim = match claim {
+            Ok(claim) => claim,
+            Err(failure) if failure.kind == ErrorKind::Busy => return Err(failure),
+            Err(failure) => {
+                return Ok(unstored(
+                    Conversation::Fresh {
+                        id: uuid::Uuid::new_v4(),
+                    },
+                    &failure,
+                ));
+            }
+        };
+        let store = self.store?;
+        let mut warnings = Vec::new();
+        if let Some(damaged) = claim.damaged {
+            warnings.push(format!(
+                "{}; a new conversation takes its place",
+                Failure::from(damaged)
+            ));
+        }
+        match claim.record {
+            Some(record) => {
+                check_backend(&record, self.backend_flag)?;
+                let conversation = Conversation::Resume(record.continuation());
+                Ok(Selected {
+                    conversation,
+                    record: Some(record),
+                    known: true,
+                    place: Some((store, claim.guard)),
+                    warnings,
+                })
+            }
+            None => {
+                let mut record = Record::new(
+                    Key::fresh(),
+                    claim.guard.id().clone(),
+                    self.backend,
+                    self.cwd,
+                    Timestamp::now(),
+                );
+                record.name = Some(name.to_owned());
+                Ok(Selected {
+                    conversation: Conversation::Fresh {
+                        id: uuid::Uuid::new_v4(),
+                    },
+                    record: Some(record),
+                    known: false,
+                    place: Some((store, claim.guard)),
+                    warnings,
+                })
+            }
+        }
+    }
+
+    fn known(self, key: Key) -> Result<Selected, Failure> {
+        let store = self.store?;
+        let (guard, record) = store.claim_key(key, self.wait)?;
+        check_backend(&record, self.backend_flag)?;
+        match self.branch {
+            Branch::Continue => Ok(Selected {
+                conversation: Conversation::Resume(record.continuation()),
+                record: Some(record),
+                known: true,
+                place: Some((store, guard)),
+                warnings: Vec::new(),
+            }),
+            Branch::Fork => {
+                let child = Key::fresh();
+                let mut fork = Record::new(
+                    child,
+                    LockId::of_key(child),
+                    &record.backend,
+                    &record.cwd,
+                    Timestamp::now(),
+                );
+                fork.parent = Some(record.key);
+                inherit(&record, &mut fork);
+                // The original is only read: others may go on with it meanwhile.
+                drop(guard);
+                let guard = store.claim_new(child)?;
+                Ok(Selected {
+                    conversation: Conversation::Fork {
+                        of: record.continuation(),
+                        id: uuid::Uuid::new_v4(),
+                    },
+                    record: Some(fork),
+                    known: true,
+                    place: Some((store, guard)),
+                    warnings: Vec::new(),
+                })
+            }
+        }
+    }
+
+    /// A conversation that was begun outside of agentctl.
+    fn foreign(self, id: &str, backend: &str) -> Result<Selected, Failure> {
+        let store = self.store?;
+        let claim = store.claim_native_id(backend, id, self.wait)?;
+        let of = Continuation {
+            native_id: id.to_owned(),
+            ..Continuation::default()
+        };
+        let conversation = match self.branch {
+            Branch::Continue => Conversation::Resume(of),
+            Branch::Fork => Conversation::Fork {
+                of,
+                id: uuid::Uuid::new_v4(),
+            },
+        };
+        let record = Record::new(
+            Key::fresh(),
+            claim.guard.id().clone(),
+            backend,
+            self.cwd,
+            Timestamp::now(),
+        );
+        Ok(Selected {
+            conversation,
+            record: Some(record),
+            known: false,
+            place: Some((store, claim.guard)),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+impl Selected {
+    /// What the conversation was started with, as a layer of settings above the environment.
+    pub fn layer(&self) -> Option<Layer> {
+        let record = self.record.as_ref().filter(|_| self.known)?;
+        let tools = |rules: &[crate::tool::ToolRule]| {
+            (!rules.is_empty()).then(|| rules.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let system_replace = record
+            .system
+            .as_ref()
+            .map(|system| system.placement == crate::request::Placement::Replace);
+        let settings = Settings {
+            backend: Some(record.backend.clone()),
+            model: record.model.clone(),
+            effort: record.effort.map(|effort| effort.name().to_owned()),
+            permission: Some(record.permission.name().to_owned()),
+            allow_tools: tools(&record.allow_tools),
+            deny_tools: tools(&record.deny_tools),
+            add_dirs: (!record.add_dirs.is_empty()).then(|| record.add_dirs.clone()),
+            system: record.system.as_ref().map(|system| system.text.clone()),
+            system_replace,
+            identity: record.identity.clone(),
+            mcp_config: (!record.mcp_configs.is_empty()).then(|| record.mcp_configs.clone()),
+            options: (!record.options.is_empty()).then(|| record.options.clone()),
+            keep_transcript: (record.transcript == TranscriptPolicy::Keep).then_some(true),
+            ..Settings::default()
+        };
+        Some(Layer::new(settings, Origin::Session(record.key.short().to_owned())))
+    }
+
+    /// Where the conversation lives.
+    pub fn cwd(&self) -> Option<PathBuf> {
+        self.record
+            .as_ref()
+            .filter(|_| self.known)
+            .map(|record| record.cwd.clone())
+    }
+
+    /// The record of what was decided, with its lock.
+    pub fn keeper(
+        self,
+        request: &Request,
+        identity: Option<&str>,
+        mcp_configs: &[PathBuf],
+        transcript: TranscriptPolicy,
+    ) -> Option<Keeper> {
+        let (mut record, (store, guard)) = (self.record?, self.place?);
+        record.cwd = request.cwd.clone();
+        record.model = request.model.clone().or(record.model);
+        record.effort = request.effort;
+        record.permission = request.permission;
+        record.allow_tools = request.allow_tools.clone();
+        record.deny_tools = request.deny_tools.clone();
+        record.add_dirs = request.add_dirs.clone();
+        record.system = request.system.clone();
+        record.identity = identity.map(str::to_owned);
+        record.mcp_configs = mcp_configs.to_vec();
+        record.options = request.options.clone();
+        record.transcript = transcript;
+        Some(Keeper::new(store, record, guard))
+    }
+}
+
+fn inherit(from: &Record, to: &mut Record) {
+    to.model = from.model.clone();
+    to.effort = from.effort;
+    to.permission = from.permission;
+    to.allow_tools = from.allow_tools.clone();
+    to.deny_tools = from.deny_tools.clone();
+    to.add_dirs = from.add_dirs.clone();
+    to.system = from.system.clone();
+    to.identity = from.identity.clone();
+    to.mcp_configs = from.mcp_configs.clone();
+    to.options = from.options.clone();
+    to.transcript = from.transcript;
+}
+
+fn unstored(conversation: Conversation, failure: &Failure) -> Selected {
+    Selected {
+        conversation,
+        record: None,
+        known: false,
+        place: None,
+        warnings: vec![format!(
+            "the session cannot be stored, so it cannot be resumed by agentctl: {failure}"
+        )],
+    }
+}
+
+fn check_backend(record: &Record, flag: Option<&str>) -> Result<(), Failure> {
+    match flag.filter(|flag| *flag != record.backend) {
+        None => Ok(()),
+        Some(flag) => Err(Failure::usage(format!(
+            "the conversation {} is one of {}, and cannot go on with {flag}",
+            record.name.as_deref().unwrap_or(record.key.short()),
+            record.backend
+        ))
+        .hint(format!("leave out `--backend {flag}`, or start a new conversation"))),
+    }
+}
+
+fn none_yet(reach: Reach, cwd: &Path) -> Failure {
+    let (message, hint) = match reach {
+        Reach::ThisDirectory => (
+            format!("there is no conversation in {} yet", cwd.display()),
+            "`agentctl resume --last --any-dir` takes the last one of any directory",
+        ),
+        Reach::AnyDirectory => ("there is no conversation yet".to_owned(), "`agentctl run` starts one"),
+    };
+    Failure::new(ErrorKind::SessionNotFound, message).hint(hint)
+}
+
+/// An id that goes into an argument of another program: it must not look like a flag or a path, or hold what cannot be
+/// seen.
+fn checked_native_id(id: &str) -> Result<String, Failure> {
+    let sound = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | ':');
+    let ok = !id.is_empty() && id.len() <= 128 && !id.starts_with(['-', '.']) && id.chars().all(sound);
+    match ok {
+        true => Ok(id.to_owned()),
+        false => Err(Failure::new(
+            ErrorKind::SessionNotFound,
+            format!("`{}` is not the id of a session", id.escape_debug()),
+        )
+        .hint("see `agentctl sessions list`")),
+    }
+}

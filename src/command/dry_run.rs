@@ -1,0 +1,113 @@
+//! `--dry-run`: the exact command, and nothing is spawned. Secrets are never shown.
+
+use crate::backend::{Backend, Launch, ScratchEntry, Stdin};
+use crate::cli::OutputFormat;
+use crate::config::Environment;
+use crate::decide::RunSettings;
+use crate::engine::{self, Mode};
+use crate::error::{ErrorKind, Failure};
+use crate::exit::Exit;
+use crate::mask::{self, Mask};
+use crate::request::Request;
+use crate::shell;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Where the private files would lie: a name that shows that it is made for each run.
+const SCRATCH: &str = "/tmp/agentctl-SCRATCH";
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    program: String,
+    argv: Vec<String>,
+    cwd: String,
+    /// Names only: values may be secret.
+    env: Vec<String>,
+    env_removed: Vec<String>,
+    stdin_bytes: usize,
+    files: Vec<String>,
+    warnings: Vec<String>,
+}
+
+pub fn print(
+    backend: &dyn Backend,
+    request: &Request,
+    settings: &RunSettings,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    let mode = if settings.interactive {
+        Mode::Interactive
+    } else {
+        Mode::Headless
+    };
+    let prepared = engine::prepare(backend, request, settings, environment, PathBuf::from(SCRATCH), mode)?;
+    let mask = Mask::of(&prepared.env);
+    let launch = &prepared.plan.launch;
+    let warnings: Vec<String> = settings
+        .warnings
+        .iter()
+        .chain(&prepared.plan.warnings)
+        .cloned()
+        .collect();
+    let text = match settings.output_format {
+        OutputFormat::Text => format!("{}\n", mask.apply(&shell::command_line(&masked(launch)))),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let json = serde_json::to_string(&view(launch, warnings.clone(), &mask));
+            format!(
+                "{}\n",
+                json.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?
+            )
+        }
+    };
+    for warning in warnings {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            ErrorKind::Crashed,
+            format!("the command cannot be written: {error}"),
+        )),
+        _ => Ok(Exit::Success),
+    }
+}
+
+/// The launch with secret values of its own left out.
+fn masked(launch: &Launch) -> Launch {
+    let mut launch = launch.clone();
+    for (name, value) in &mut launch.env {
+        if mask::is_secret(name) && value.is_some() {
+            *value = Some("***".into());
+        }
+    }
+    launch
+}
+
+fn view(launch: &Launch, warnings: Vec<String>, mask: &Mask) -> View {
+    let set = |wanted: bool| {
+        let names = launch.env.iter().filter(move |(_, value)| value.is_some() == wanted);
+        names.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
+    };
+    View {
+        program: launch.program.display().to_string(),
+        argv: launch
+            .args
+            .iter()
+            .map(|arg| mask.apply(&arg.to_string_lossy()))
+            .collect(),
+        cwd: launch.cwd.display().to_string(),
+        env: set(true),
+        env_removed: set(false),
+        stdin_bytes: match &launch.stdin {
+            Stdin::Bytes(bytes) | Stdin::Held(bytes) => bytes.len(),
+            Stdin::Closed | Stdin::Inherited => 0,
+        },
+        files: launch.files.iter().map(path_of).collect(),
+        warnings,
+    }
+}
+
+fn path_of(entry: &ScratchEntry) -> String {
+    entry.path().display().to_string()
+}

@@ -1,0 +1,265 @@
+//! `agentctl run` and `agentctl resume`: from typed arguments to an exit code.
+
+use super::conversation::{Branch, Reach, Search, Selected, Selector};
+use super::dry_run;
+use crate::cli::{CommonArgs, OutputFormat, ResumeArgs, RunArgs};
+use crate::config::{Config, Environment, Layer, Layers, Origin};
+use crate::decide::{self, Given, RunSettings};
+use crate::engine::{self, Job};
+use crate::error::{ErrorKind, Failure};
+use crate::exit::Exit;
+use crate::outcome;
+use crate::report::{self, Json, Pace, Progress, Report, Spool, StreamJson, Text, failure_text};
+use crate::request::{Conversation, Request};
+use crate::session::{Store, TranscriptPolicy, Wait};
+use crate::supervise::SignalPolicy;
+use crate::{backend::Backend, catalog, prompt};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What the two commands have in common.
+struct Typed<'a> {
+    common: &'a CommonArgs,
+    prompt: Option<&'a str>,
+    selector: Selector,
+    branch: Branch,
+}
+
+pub fn run(args: &RunArgs) -> Exit {
+    let selector = match &args.session {
+        Some(name) => Selector::Named(name.clone()),
+        None => Selector::New,
+    };
+    told(&Typed {
+        common: &args.common,
+        prompt: args.prompt.as_deref(),
+        selector,
+        branch: Branch::Continue,
+    })
+}
+
+pub fn resume(args: &ResumeArgs) -> Exit {
+    let branch = if args.fork { Branch::Fork } else { Branch::Continue };
+    let reach = if args.any_dir {
+        Reach::AnyDirectory
+    } else {
+        Reach::ThisDirectory
+    };
+    let (selector, prompt) = match (args.last, &args.session, &args.prompt) {
+        // With --last the only word is the prompt.
+        (true, prompt, None) => (Selector::Last(reach), prompt.as_deref()),
+        (true, Some(_), Some(extra)) => {
+            return complain(
+                &args.common,
+                Failure::usage(format!("--last takes one prompt, and `{extra}` is a second one"))
+                    .hint("quote the prompt"),
+            );
+        }
+        (_, Some(session), prompt) => (Selector::Typed(session.clone()), prompt.as_deref()),
+        (_, None, _) => {
+            let failure =
+                Failure::usage("which conversation?").hint("name one (see `agentctl sessions`), or use --last");
+            return complain(&args.common, failure);
+        }
+    };
+    told(&Typed {
+        common: &args.common,
+        prompt,
+        selector,
+        branch,
+    })
+}
+
+/// Runs, and tells in the asked-for format what kept it from running.
+fn told(typed: &Typed<'_>) -> Exit {
+    match perform(typed) {
+        Ok(exit) => exit,
+        Err(failure) => complain(typed.common, failure),
+    }
+}
+
+/// A failure before the run: an error for people, and a result for programs.
+fn complain(args: &CommonArgs, failure: Failure) -> Exit {
+    let exit = failure.kind.exit();
+    let _ = std::io::stderr().write_all(failure_text(&failure).as_bytes());
+    let mut reporter: Box<dyn Report> = match args.output_format {
+        Some(OutputFormat::Json) => Box::new(Json),
+        Some(OutputFormat::StreamJson) => Box::new(StreamJson),
+        Some(OutputFormat::Text) | None => return exit,
+    };
+    let (result, exit) = outcome::refused(args.backend.as_deref().unwrap_or_default(), failure);
+    let mut out = Vec::new();
+    reporter.result(&result, &mut out);
+    let _ = std::io::stdout().write_all(&out);
+    exit
+}
+
+fn perform(typed: &Typed<'_>) -> Result<Exit, Failure> {
+    let args = typed.common;
+    let here = working_directory(args.cwd.as_deref())?;
+    let environment = Environment::of_process();
+    let config = Config::load(environment.clone(), &here)?;
+    let (layers, configured) = config.layers(args.profile.as_deref(), args.backend.as_deref())?;
+    let flags = decide::flag_settings(args)?;
+    let selected = select(typed, &environment, &here, &configured, &layers, &flags)?;
+    let (backend, layers) = with_session(&config, args, layers, &configured, &selected)?;
+    let mut layers = layers;
+    layers.push(Layer::new(flags, Origin::Flag));
+    let cwd = own_directory(args, &selected, &here);
+    let prompt = match args.interactive {
+        true => typed.prompt.unwrap_or_default().to_owned(),
+        false => prompt::gather(typed.prompt, args.prompt_file.as_deref())?,
+    };
+    if prompt.trim().is_empty() && !args.interactive {
+        return Err(Failure::usage("there is no prompt")
+            .hint("give one as an argument, with --prompt-file, or on standard input"));
+    }
+    let given = Given {
+        prompt,
+        conversation: selected.conversation.clone(),
+        cwd: cwd.clone(),
+        first_turn: matches!(selected.conversation, Conversation::Fresh { .. }),
+    };
+    let (request, mut settings) = decide::decide(args, &layers, given, backend)?;
+    settings.warnings.splice(0..0, selected.warnings.clone());
+    if selected.known && cwd != here {
+        settings.warnings.push(format!(
+            "the conversation goes on in its own directory, {}",
+            cwd.display()
+        ));
+    }
+    if settings.dry_run {
+        return dry_run::print(backend, &request, &settings, &environment);
+    }
+    let mcp_configs: Vec<PathBuf> = layers
+        .mcp_config()
+        .into_iter()
+        .flatten()
+        .map(|path| cwd.join(path))
+        .collect();
+    let transcript = if settings.keep_transcript {
+        TranscriptPolicy::Keep
+    } else {
+        TranscriptPolicy::Off
+    };
+    let keeper = match args.ephemeral {
+        true => None,
+        false => selected.keeper(&request, settings.identity.as_deref(), &mcp_configs, transcript),
+    };
+    if settings.interactive {
+        super::interactive::check(backend)?;
+        return Err(Failure::usage("--interactive is not built yet"));
+    }
+    start(backend, request, &settings, &environment, keeper)
+}
+
+fn select(
+    typed: &Typed<'_>,
+    environment: &Environment,
+    here: &Path,
+    configured: &str,
+    layers: &Layers,
+    flags: &crate::config::Settings,
+) -> Result<Selected, Failure> {
+    let state = environment.state_dir().ok_or_else(|| {
+        Failure::new(ErrorKind::Crashed, "there is no home directory to keep sessions in")
+            .hint("set AGENTCTL_STATE_DIR")
+    });
+    let store = state.and_then(Store::open);
+    let search = Search {
+        store,
+        selector: typed.selector.clone(),
+        branch: typed.branch,
+        wait: wait(flags.wait.as_ref().or(layers.wait()))?,
+        cwd: here,
+        backend_flag: typed.common.backend.as_deref(),
+        backend: configured,
+    };
+    if typed.common.ephemeral && typed.selector == Selector::New {
+        return Ok(search.ephemeral());
+    }
+    search.run()
+}
+
+fn wait(setting: Option<&String>) -> Result<Wait, Failure> {
+    match setting {
+        None => Ok(Wait::For(decide::DEFAULT_WAIT)),
+        Some(text) => match crate::duration::parse(text) {
+            Ok(Some(duration)) => Ok(Wait::For(duration)),
+            Ok(None) => Ok(Wait::No),
+            Err(why) => Err(Failure::usage(format!("--wait: {why}"))),
+        },
+    }
+}
+
+/// The backend that the conversation belongs to, and the layers with what it was started with.
+fn with_session(
+    config: &Config,
+    args: &CommonArgs,
+    layers: Layers,
+    configured: &str,
+    selected: &Selected,
+) -> Result<(&'static dyn Backend, Layers), Failure> {
+    let own = selected.record.as_ref().map(|record| record.backend.clone());
+    let name = own.unwrap_or_else(|| configured.to_owned());
+    let mut layers = match name == configured {
+        true => layers,
+        // Another backend's section applies.
+        false => config.layers(args.profile.as_deref(), Some(&name))?.0,
+    };
+    layers.0.extend(selected.layer());
+    Ok((catalog::find(&name, config)?, layers))
+}
+
+fn own_directory(args: &CommonArgs, selected: &Selected, here: &Path) -> PathBuf {
+    match (&args.cwd, selected.cwd()) {
+        (None, Some(own)) => own,
+        _ => here.to_owned(),
+    }
+}
+
+/// The directory to work in: absolute, without symbolic links, and there.
+fn working_directory(flag: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = flag.unwrap_or(Path::new("."));
+    match path.canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(path) => Err(Failure::usage(format!("--cwd {} is not a directory", path.display()))),
+        Err(error) => Err(Failure::usage(format!("--cwd {}: {error}", path.display()))),
+    }
+}
+
+fn start(
+    backend: &dyn Backend,
+    request: Request,
+    settings: &RunSettings,
+    environment: &Environment,
+    keeper: Option<engine::Keeper>,
+) -> Result<Exit, Failure> {
+    let mut reporter: Box<dyn Report> = match settings.output_format {
+        OutputFormat::Json => Box::new(Json),
+        OutputFormat::StreamJson => Box::new(StreamJson),
+        OutputFormat::Text if settings.media || request.schema.is_some() => Box::new(Text::new(Pace::AtTheEnd)),
+        OutputFormat::Text => Box::new(Text::new(Pace::Streamed)),
+    };
+    let mut progress = progress(settings);
+    let spool = Spool::stdout()
+        .map_err(|error| Failure::new(ErrorKind::Crashed, format!("cannot start the output thread: {error}")))?;
+    let closed = spool.closed();
+    let finished = engine::run(Job {
+        backend,
+        request,
+        settings,
+        environment,
+        keeper,
+        report: reporter.as_mut(),
+        progress: progress.as_mut(),
+        output: Some((spool, closed)),
+        callback: None,
+        signals: SignalPolicy::Handle,
+    });
+    Ok(finished.exit)
+}
+
+fn progress(settings: &RunSettings) -> Box<dyn Progress> {
+    Box::new(report::Plain::new(std::io::stderr(), settings.verbosity))
+}

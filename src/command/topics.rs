@@ -1,0 +1,86 @@
+//! `agentctl help TOPIC`: what a flag's own help is too short for.
+
+use super::print;
+use crate::cli;
+use crate::config::VARIABLES;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::suggest;
+
+const TOPICS: &[&str] = &["exit-codes", "environment", "json"];
+
+pub fn help(words: &[String]) -> Result<Exit, Failure> {
+    match words.first().map(String::as_str) {
+        Some("exit-codes") => print(exit_codes().as_bytes()),
+        Some("environment") => print(environment().as_bytes()),
+        Some("json") => print(JSON.as_bytes()),
+        _ => command_help(words),
+    }
+}
+
+fn command_help(words: &[String]) -> Result<Exit, Failure> {
+    let mut root = cli::command();
+    root.build();
+    let mut command = &mut root;
+    for word in words {
+        let names: Vec<String> = command
+            .get_subcommands()
+            .filter(|sub| !sub.is_hide_set())
+            .map(|sub| sub.get_name().to_owned())
+            .collect();
+        command = match command.find_subcommand_mut(word) {
+            Some(found) => found,
+            None => {
+                let known: Vec<&str> = names.iter().map(String::as_str).chain(TOPICS.iter().copied()).collect();
+                let failure = Failure::usage(format!("there is no command or topic `{word}`"));
+                return Err(match suggest::closest(word, &known) {
+                    Some(similar) => failure.hint(format!("did you mean `{similar}`?")),
+                    None => failure.hint(format!("there are: {}", known.join(", "))),
+                });
+            }
+        };
+    }
+    let text = command.render_long_help();
+    let mut out = anstream::stdout().lock();
+    let _ = std::io::Write::write_all(&mut out, text.ansi().to_string().as_bytes());
+    Ok(Exit::Success)
+}
+
+fn exit_codes() -> String {
+    let rows = Exit::TABLE
+        .iter()
+        .map(|(exit, meaning)| format!("{:>5}  {meaning}\n", exit.code()));
+    format!(
+        "How agentctl ends:\n\n{}\nA signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change\nthe code: read `markerDetected`.\n",
+        rows.collect::<String>()
+    )
+}
+
+fn environment() -> String {
+    let rows = VARIABLES
+        .iter()
+        .map(|(name, meaning)| format!("  {name:<26} {meaning}\n"));
+    format!(
+        "Variables that agentctl reads (flags win over them, they win over files):\n\n{}",
+        rows.collect::<String>()
+    )
+}
+
+const JSON: &str = r#"`-o json` prints one line, the result; `-o stream-json` prints events as they happen, the last one the result.
+
+  type            session, text, thinking, tool_start, tool_end, permission, usage, retry, warning, raw, result
+
+The result:
+
+  responseText    the answer, or what went wrong if there is none
+  sessionId       the CLI's own id; usable with that CLI directly
+  session         agentctl's key, for `agentctl resume`
+  isError, error  {kind, message, hint, retryable, retryAfterMs}
+  resumed         fresh, resumed or forked, as the CLI reported it
+  stopReason      completed, length, turn_limit, budget_limit, permission_denied, timeout, interrupted, error
+  structured      the value asked for with --schema
+  usage           inputTokens excludes cached tokens, outputTokens includes reasoning, totalTokens is the sum
+  deniedTools     what was refused
+
+`agentctl schema event` and `agentctl schema result` print the JSON Schemas.
+"#;

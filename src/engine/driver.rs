@@ -1,0 +1,208 @@
+//! Drives one process: lines to the protocol, what the protocol says to the stage, and the limits that a CLI does not
+//! have itself.
+
+use super::recorder::Recorder;
+use super::stage::Stage;
+use crate::backend::{Command, Output, Protocol, Tally};
+use crate::event::{Event, Resumed};
+use crate::mask::Mask;
+use crate::outcome::{self, Ended};
+use crate::report::{Spool, Writing};
+use crate::request::Conversation;
+use crate::supervise::{self, Stream};
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+/// What agentctl itself puts an end to.
+#[derive(Clone, Debug)]
+pub(super) struct Rules<'a> {
+    pub display_name: &'a str,
+    pub conversation: &'a Conversation,
+    /// For CLIs without a turn limit of their own.
+    pub max_turns: Option<u32>,
+    pub retry_for: Option<Duration>,
+    /// A conversation that is not there may begin anew.
+    pub or_new: bool,
+}
+
+pub(super) struct RunDriver<'a, 's> {
+    pub protocol: Box<dyn Protocol>,
+    pub tally: Tally,
+    pub stage: &'a mut Stage<'s>,
+    pub spool: Option<&'a mut Spool>,
+    pub rules: Rules<'a>,
+    pub recorder: Option<Recorder>,
+    /// Set with `--verbose`.
+    pub mask: Option<&'a Mask>,
+    pub raw_events: bool,
+    commands: Vec<Command>,
+    /// What was told before, to see progress between retries.
+    retries_seen: u32,
+    retrying_since: Option<Instant>,
+    /// Who stopped the run, if it was one of the rules.
+    pub stopped: Option<Ended>,
+}
+
+impl<'a, 's> RunDriver<'a, 's> {
+    pub fn new(protocol: Box<dyn Protocol>, stage: &'a mut Stage<'s>, rules: Rules<'a>) -> Self {
+        Self {
+            protocol,
+            tally: Tally::default(),
+            stage,
+            spool: None,
+            rules,
+            recorder: None,
+            mask: None,
+            raw_events: false,
+            commands: Vec::new(),
+            retries_seen: 0,
+            retrying_since: None,
+            stopped: None,
+        }
+    }
+
+    /// The process is gone: the protocol's last word.
+    pub fn finish(&mut self, exit: crate::backend::ExitStatus) {
+        let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
+        self.protocol.finish(exit, &mut out);
+        self.flush();
+    }
+
+    pub fn flush(&mut self) {
+        if let (Some(spool), false) = (self.spool.as_mut(), self.stage.out.is_empty()) {
+            self.stage.progress.writing(Writing::Begins);
+            spool.push(&self.stage.out);
+            self.stage.progress.writing(Writing::Ended);
+        }
+        self.stage.out.clear();
+    }
+
+    fn trace(&mut self, what: &str, line: &[u8]) {
+        if let Some(mask) = self.mask {
+            self.stage
+                .progress
+                .trace(what, &mask.apply(&String::from_utf8_lossy(line)));
+        }
+    }
+
+    fn apply_rules(&mut self) {
+        if self.stopped.is_some() {
+            return;
+        }
+        if let Some(limit) = self.rules.max_turns
+            && self.tally.turns > limit
+            && !self.tally.completed
+        {
+            // The turn that was about to begin does not count: it was stopped.
+            self.tally.turns = limit;
+            self.stop(Ended::TurnLimit);
+        } else if self.is_another_conversation() {
+            let asked = self.rules.conversation.continuation();
+            let asked = asked
+                .map(|continuation| continuation.native_id.as_str())
+                .unwrap_or_default();
+            self.tally.completed = false;
+            self.tally.failure = Some(outcome::session_not_found(self.rules.display_name, asked));
+            self.stop(Ended::ByProtocol);
+        }
+        self.watch_retries(Instant::now());
+    }
+
+    /// A resume that silently began something new must not go on working in it.
+    fn is_another_conversation(&self) -> bool {
+        let reported = self.tally.session_id.as_deref();
+        !self.rules.or_new
+            && reported.is_some()
+            && matches!(self.rules.conversation, Conversation::Resume(_))
+            && outcome::resumed(self.rules.conversation, reported) == Resumed::Fresh
+    }
+
+    fn watch_retries(&mut self, now: Instant) {
+        let (Some(patience), retries) = (self.rules.retry_for, self.tally.retries) else {
+            return;
+        };
+        if retries > self.retries_seen {
+            self.retries_seen = retries;
+            self.retrying_since.get_or_insert(now);
+        }
+        if self
+            .retrying_since
+            .is_some_and(|since| now.duration_since(since) >= patience)
+            && self.stopped.is_none()
+        {
+            self.stop(Ended::RetryLimit);
+        }
+    }
+
+    fn stop(&mut self, ended: Ended) {
+        self.stopped = Some(ended);
+        self.commands.push(Command::Stop);
+    }
+}
+
+impl supervise::Driver for RunDriver<'_, '_> {
+    fn stdout(&mut self, line: &[u8]) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stdout(line);
+        }
+        self.trace("<", line);
+        if self.raw_events {
+            let raw = Event::Raw {
+                line: String::from_utf8_lossy(line),
+            };
+            self.stage.report.event(&raw, &mut self.stage.out);
+        }
+        let said = self.stage.progress_count;
+        let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
+        self.protocol.stdout(line, &mut out);
+        if self.stage.progress_count > said {
+            // The agent got on: whatever failed before is over.
+            self.retrying_since = None;
+        }
+        self.apply_rules();
+    }
+
+    fn stderr(&mut self, line: &[u8]) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.stderr(line);
+        }
+        self.trace("!", line);
+        let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
+        self.protocol.stderr(line, &mut out);
+        self.apply_rules();
+    }
+
+    fn dropped(&mut self, stream: Stream, bytes: u64) {
+        let stream = match stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        };
+        let message = format!("a line of {bytes} bytes on {stream} was too long and was dropped");
+        self.tally.warnings.push(message.clone());
+        crate::backend::Sink::event(
+            self.stage,
+            &Event::Warning {
+                message: Cow::Owned(message),
+            },
+        );
+    }
+
+    fn batch_end(&mut self) {
+        self.flush();
+    }
+
+    fn take_commands(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.commands)
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        match (self.stopped, self.retrying_since, self.rules.retry_for) {
+            (None, Some(since), Some(patience)) => Some(since + patience),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.watch_retries(now);
+    }
+}

@@ -1,0 +1,411 @@
+//! One run from a request to a result: plan, supervise, decode, settle, keep. The recipe; each step is a file.
+
+mod driver;
+mod keeper;
+mod prepare;
+mod recorder;
+mod stage;
+
+pub use keeper::Keeper;
+pub use prepare::{Mode, Prepared, prepare};
+pub use stage::OnEvent;
+
+use crate::backend::{Backend, Feature, Sink, Stdin, SupportLevel, Tally};
+use crate::config::Environment;
+use crate::decide::{RunSettings, Verbosity};
+use crate::error::{ErrorKind, Failure};
+use crate::event::{Event, EventResult};
+use crate::exit::Exit;
+use crate::marker::Marker;
+use crate::mask::Mask;
+use crate::outcome::{self, Ended, Facts};
+use crate::report::{Progress, Report, Spool};
+use crate::request::{Conversation, Persistence, Request};
+use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
+use crate::{media, schema};
+use driver::{Rules, RunDriver};
+use recorder::Recorder;
+use stage::Stage;
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+/// Everything that one run needs.
+pub struct Job<'a> {
+    pub backend: &'a dyn Backend,
+    pub request: Request,
+    pub settings: &'a RunSettings,
+    pub environment: &'a Environment,
+    /// The conversation's record and lock; none when nothing is to be resumed, or nothing can be stored.
+    pub keeper: Option<Keeper>,
+    pub report: &'a mut dyn Report,
+    pub progress: &'a mut dyn Progress,
+    /// Where the report's bytes go, and the word that nobody reads them any more.
+    pub output: Option<(Spool, OutputClosed)>,
+    pub callback: Option<&'a mut OnEvent<'a>>,
+    pub signals: SignalPolicy,
+}
+
+/// How long an interrupted run waits for whoever reads its output.
+const PARTING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    pub result: EventResult,
+    pub exit: Exit,
+}
+
+/// Runs a job to its end. Whatever happens, there is a result, it was reported, and no process is left.
+pub fn run(job: Job<'_>) -> Finished {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(converse(job)),
+        Err(error) => {
+            let failure = Failure::new(ErrorKind::Crashed, format!("cannot start the runtime: {error}"));
+            let (result, exit) = outcome::refused(job.backend.name(), failure);
+            Finished { result, exit }
+        }
+    }
+}
+
+/// The run itself, and the further ones that mend its answer.
+async fn converse(job: Job<'_>) -> Finished {
+    let Job {
+        backend,
+        mut request,
+        settings,
+        environment,
+        keeper,
+        report,
+        progress,
+        output,
+        callback,
+        signals,
+    } = job;
+    let begun = Instant::now();
+    let mut stage = Stage {
+        report,
+        out: Vec::new(),
+        progress,
+        keeper,
+        marker: settings.marker.clone().map(Marker::new),
+        callback,
+        progress_count: 0,
+    };
+    let (mut spool, closed) = match output {
+        Some((spool, closed)) => (Some(spool), Some(closed)),
+        None => (None, None),
+    };
+    let prompt = request.prompt.clone();
+    let mut attempt = Attempt {
+        backend,
+        settings,
+        environment,
+        signals,
+        closed: closed.as_ref(),
+    };
+    let (mut result, mut exit, mut carry) = attempt.settled(&request, &mut stage, spool.as_mut(), begun).await;
+    if settings.or_new
+        && result
+            .error
+            .as_ref()
+            .is_some_and(|error| error.kind == ErrorKind::SessionNotFound)
+    {
+        request.conversation = Conversation::Fresh {
+            id: uuid::Uuid::new_v4(),
+        };
+        if let Some(identity) = &settings.identity {
+            request.prompt = format!("{identity}\n\n{}", request.prompt);
+        }
+        (result, exit, carry) = attempt.settled(&request, &mut stage, spool.as_mut(), begun).await;
+    }
+    let mut retries = settings.schema_retries;
+    while let Some(wanted) = &request.schema
+        && !result.is_error
+    {
+        match schema::validate(wanted, &result.response_text, result.structured.take()) {
+            Ok(value) => {
+                result.structured = Some(value);
+                break;
+            }
+            Err(mismatch) if retries > 0 && can_resume(backend, &request, &result) => {
+                retries -= 1;
+                attempt.warn(
+                    &mut stage,
+                    format!("the answer does not fit the schema ({mismatch}): asking again"),
+                );
+                let again = repair_request(&request, wanted, &mismatch, &result, &carry);
+                let (next, next_exit, next_carry) = attempt.settled(&again, &mut stage, spool.as_mut(), begun).await;
+                result = joined(result, next);
+                (exit, carry) = (next_exit, next_carry);
+            }
+            Err(mismatch) => {
+                let failure = Failure::new(
+                    ErrorKind::SchemaMismatch,
+                    format!("the answer does not fit the schema: {mismatch}"),
+                );
+                exit = failure.kind.exit();
+                result.is_error = true;
+                result.stop_reason = crate::event::StopReason::Error;
+                result.error = Some(failure);
+            }
+        }
+    }
+    finish(&mut result, settings, &mut stage, &carry, &prompt);
+    stage.report.result(&result, &mut stage.out);
+    stage.progress.result(&result);
+    if let Some(mut spool) = spool {
+        spool.push(&stage.out);
+        // After a signal the reader gets a moment, not all the time in the world.
+        let patience = matches!(exit, Exit::Interrupted | Exit::Terminated).then_some(PARTING_PATIENCE);
+        if let Err(error) = spool.finish(patience) {
+            stage.progress.event(&Event::Warning {
+                message: Cow::Owned(error.to_string()),
+            });
+            exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
+        }
+    }
+    Finished { result, exit }
+}
+
+/// What only agentctl knows about a result.
+fn finish(
+    result: &mut EventResult,
+    settings: &RunSettings,
+    stage: &mut Stage<'_>,
+    carry: &std::collections::BTreeMap<String, String>,
+    prompt: &str,
+) {
+    if let Some(marker) = &mut stage.marker {
+        if !marker.found() {
+            // The final text may never have come as a delta.
+            marker.feed("\n");
+            marker.feed(&result.response_text);
+        }
+        result.marker_detected = Some(marker.found());
+    }
+    if settings.media {
+        (result.response_text, result.media) = media::extract(&result.response_text);
+    }
+    if let Some(keeper) = &mut stage.keeper {
+        for message in keeper.finish(result, carry, prompt) {
+            result.warnings.push(message.clone());
+            stage.event(&Event::Warning {
+                message: Cow::Owned(message),
+            });
+        }
+    }
+    if let Some(keeper) = &stage.keeper {
+        result.session = keeper.key();
+        result.name = keeper.name().map(str::to_owned);
+    }
+}
+
+fn can_resume(backend: &dyn Backend, request: &Request, result: &EventResult) -> bool {
+    backend.capabilities().of(Feature::Resume).is_supported()
+        && request.persistence == Persistence::Keep
+        && !result.session_id.is_empty()
+}
+
+fn repair_request(
+    request: &Request,
+    wanted: &serde_json::Value,
+    mismatch: &str,
+    result: &EventResult,
+    carry: &std::collections::BTreeMap<String, String>,
+) -> Request {
+    let mut again = request.clone();
+    again.prompt = schema::repair(wanted, mismatch);
+    again.attachments.clear();
+    let mut carried = request
+        .conversation
+        .continuation()
+        .map(|of| of.carried.clone())
+        .unwrap_or_default();
+    carried.extend(carry.clone());
+    again.conversation = Conversation::Resume(crate::request::Continuation {
+        native_id: result.session_id.clone(),
+        carried,
+    });
+    again
+}
+
+/// Two runs of one conversation as one result: the later answer, the sum of the figures.
+fn joined(earlier: EventResult, later: EventResult) -> EventResult {
+    let cost = [earlier.cost_usd, later.cost_usd]
+        .into_iter()
+        .flatten()
+        .reduce(|left, right| left + right);
+    EventResult {
+        resumed: earlier.resumed,
+        usage: earlier.usage.plus(later.usage),
+        cost_usd: cost,
+        turns: earlier.turns.saturating_add(later.turns),
+        tool_calls: earlier.tool_calls.saturating_add(later.tool_calls),
+        denied_tools: earlier.denied_tools.into_iter().chain(later.denied_tools).collect(),
+        warnings: earlier.warnings.into_iter().chain(later.warnings).collect(),
+        ..later
+    }
+}
+
+type Carry = std::collections::BTreeMap<String, String>;
+
+/// What stays the same over the processes of one run.
+struct Attempt<'a> {
+    backend: &'a dyn Backend,
+    settings: &'a RunSettings,
+    environment: &'a Environment,
+    signals: SignalPolicy,
+    closed: Option<&'a OutputClosed>,
+}
+
+impl Attempt<'_> {
+    /// One process from plan to result.
+    async fn settled(
+        &mut self,
+        request: &Request,
+        stage: &mut Stage<'_>,
+        spool: Option<&mut Spool>,
+        begun: Instant,
+    ) -> (EventResult, Exit, Carry) {
+        match self.process(request, stage, spool).await {
+            Ok((tally, ended, ending, warnings)) => {
+                let carry = tally.carry.clone();
+                let conversation = match self.settings.or_new {
+                    true if outcome::resumed(&request.conversation, tally.session_id.as_deref())
+                        == Default::default() =>
+                    {
+                        Cow::Owned(Conversation::Fresh { id: uuid::Uuid::nil() })
+                    }
+                    _ => Cow::Borrowed(&request.conversation),
+                };
+                let (mut result, exit) = outcome::settle(Facts {
+                    backend: self.backend.name(),
+                    display_name: self.backend.display_name(),
+                    conversation: &conversation,
+                    tally,
+                    ended,
+                    exit: ending.exit,
+                    stderr_tail: &ending.stderr_tail,
+                    max_turns: request.max_turns,
+                    duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                });
+                result.warnings.splice(0..0, warnings);
+                (result, exit, carry)
+            }
+            Err(failure) => {
+                let (result, exit) = outcome::refused(self.backend.name(), failure);
+                (result, exit, Carry::new())
+            }
+        }
+    }
+
+    fn warn(&self, stage: &mut Stage<'_>, message: String) {
+        stage.event(&Event::Warning {
+            message: Cow::Owned(message),
+        });
+    }
+
+    /// Starts the CLI and drives it to its end.
+    async fn process(
+        &mut self,
+        request: &Request,
+        stage: &mut Stage<'_>,
+        spool: Option<&mut Spool>,
+    ) -> Result<(Tally, Ended, Ending, Vec<String>), Failure> {
+        let scratch = Scratch::create();
+        let mut scratch = scratch.map_err(|error| {
+            Failure::new(
+                ErrorKind::Crashed,
+                format!("cannot make a private temporary directory: {error}"),
+            )
+        })?;
+        let path = scratch.path().to_owned();
+        let prepared = prepare(
+            self.backend,
+            request,
+            self.settings,
+            self.environment,
+            path,
+            Mode::Headless,
+        )?;
+        let Prepared { plan, env } = prepared;
+        let warnings: Vec<String> = self
+            .settings
+            .warnings
+            .iter()
+            .cloned()
+            .chain(plan.warnings.clone())
+            .collect();
+        for message in &warnings {
+            self.warn(stage, message.clone());
+        }
+        let mask = (self.settings.verbosity == Verbosity::Verbose).then(|| Mask::of(&env));
+        if let Some(mask) = &mask {
+            stage
+                .progress
+                .trace("+", &mask.apply(&crate::shell::command_line(&plan.launch)));
+        }
+        let recorder = self
+            .settings
+            .record
+            .as_deref()
+            .map(|path| Recorder::create(path, self.backend.name()))
+            .transpose()?;
+        let emulated = self.backend.capabilities().of(Feature::MaxTurns).level == SupportLevel::Emulated;
+        let rules = Rules {
+            display_name: self.backend.display_name(),
+            conversation: &request.conversation,
+            max_turns: request.max_turns.filter(|_| emulated),
+            retry_for: self.settings.retry_for,
+            or_new: self.settings.or_new,
+        };
+        let limits = Limits {
+            timeout: self.settings.timeout,
+            idle_timeout: self.settings.idle_timeout,
+            ..Limits::default()
+        };
+        // The lock outlives us in the guard process, so that nobody else goes on while something of this run lives.
+        let lock = stage
+            .keeper
+            .as_ref()
+            .and_then(|keeper| keeper.guard().file().try_clone().ok());
+        let mut driver = RunDriver::new(self.backend.protocol(request), stage, rules);
+        driver.spool = spool;
+        driver.mask = mask.as_ref();
+        driver.raw_events = self.settings.raw_events;
+        driver.recorder = recorder;
+        if let (Some(recorder), Stdin::Bytes(bytes) | Stdin::Held(bytes)) = (&mut driver.recorder, &plan.launch.stdin) {
+            recorder.stdin(bytes);
+        }
+        driver.flush();
+        let run = supervise::Run {
+            launch: &plan.launch,
+            env: &env,
+            limits: &limits,
+            signals: self.signals,
+            keep_open: lock.as_ref(),
+            scratch: Some(&mut scratch),
+            output_closed: self.closed,
+        };
+        let ending = supervise::run(run, &mut driver)
+            .await
+            .map_err(|error| error.failure())?;
+        driver.finish(ending.exit);
+        let mut warnings = warnings;
+        warnings.extend(driver.recorder.take().and_then(|recorder| recorder.finish(ending.exit)));
+        let ended = driver.stopped.unwrap_or_else(|| ended(ending.why));
+        Ok((driver.tally, ended, ending, warnings))
+    }
+}
+
+fn ended(why: Why) -> Ended {
+    match why {
+        Why::Exited | Why::Lingered => Ended::ByItself,
+        Why::Stopped => Ended::ByProtocol,
+        Why::Timeout => Ended::Timeout,
+        Why::IdleTimeout => Ended::IdleTimeout,
+        Why::Signal(signal) => Ended::Signal(signal),
+        Why::OutputClosed => Ended::OutputClosed,
+    }
+}

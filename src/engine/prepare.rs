@@ -1,0 +1,92 @@
+//! From a request to the exact command: environment, program, plan. Nothing is made or started yet.
+
+use crate::backend::{Backend, Feature, Plan, Site, SupportLevel};
+use crate::config::Environment;
+use crate::decide::RunSettings;
+use crate::error::Failure;
+use crate::request::Request;
+use crate::supervise::environment::{self, Inherit, Wishes};
+use crate::{locate, schema};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// A run that could start now.
+pub struct Prepared {
+    pub plan: Plan,
+    /// The environment before the changes of the plan.
+    pub env: BTreeMap<OsString, OsString>,
+}
+
+/// Which of the CLI's forms is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Headless,
+    Interactive,
+}
+
+/// Plans a run. `scratch` is where its private files will lie.
+pub fn prepare(
+    backend: &dyn Backend,
+    request: &Request,
+    settings: &RunSettings,
+    ours: &Environment,
+    scratch: PathBuf,
+    mode: Mode,
+) -> Result<Prepared, Failure> {
+    let inherit = match settings.env_clear {
+        true => Inherit::Only(settings.env_pass.iter().map(OsString::from).collect()),
+        false => Inherit::All,
+    };
+    let set = settings
+        .env
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let env = environment::build(ours.all().clone(), &Wishes { inherit, set })?;
+    let search_path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
+    let program = locate::program(backend, settings.cli_path.as_deref(), search_path, &request.cwd)?;
+    let site = Site {
+        program,
+        scratch,
+        home: home(&env, ours),
+        env,
+        root: is_root(),
+    };
+    let plan = match mode {
+        Mode::Headless => backend.plan(&instructed(backend, request), &site)?,
+        Mode::Interactive => backend.interactive(request, &site)?,
+    };
+    Ok(Prepared { plan, env: site.env })
+}
+
+/// The request with the schema's instruction, for a backend that has no flag for it.
+fn instructed<'a>(backend: &dyn Backend, request: &'a Request) -> std::borrow::Cow<'a, Request> {
+    match &request.schema {
+        Some(wanted) if backend.capabilities().of(Feature::Schema).level == SupportLevel::Emulated => {
+            let mut request = request.clone();
+            request.prompt.push_str(&schema::instruction(wanted));
+            std::borrow::Cow::Owned(request)
+        }
+        _ => std::borrow::Cow::Borrowed(request),
+    }
+}
+
+fn home(env: &BTreeMap<OsString, OsString>, ours: &Environment) -> PathBuf {
+    let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    let theirs = env
+        .get(OsStr::new(name))
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from);
+    theirs.or_else(|| ours.home()).unwrap_or_else(|| PathBuf::from("/"))
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}

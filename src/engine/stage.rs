@@ -1,0 +1,67 @@
+//! Where events go on their way out: to the reporter, the session store, the marker, the progress display and a
+//! library caller's callback.
+
+use super::keeper::Keeper;
+use crate::backend::Sink;
+use crate::event::Event;
+use crate::marker::Marker;
+use crate::report::{Progress, Report};
+use std::borrow::Cow;
+
+/// A library caller's streaming callback.
+pub type OnEvent<'a> = dyn FnMut(&Event<'_>) + 'a;
+
+pub(super) struct Stage<'a> {
+    pub report: &'a mut dyn Report,
+    /// Bytes for stdout that were not handed on yet.
+    pub out: Vec<u8>,
+    pub progress: &'a mut dyn Progress,
+    pub keeper: Option<Keeper>,
+    pub marker: Option<Marker>,
+    pub callback: Option<&'a mut OnEvent<'a>>,
+    /// How many texts, thoughts and tool calls there were: the agent gets on.
+    pub progress_count: u64,
+}
+
+impl Stage<'_> {
+    fn emit(&mut self, event: &Event<'_>) {
+        self.report.event(event, &mut self.out);
+        self.progress.event(event);
+        if let Some(callback) = &mut self.callback {
+            callback(event);
+        }
+    }
+}
+
+impl Sink for Stage<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Session { session_id, model, .. } => {
+                let warning = self.keeper.as_mut().and_then(|keeper| keeper.begin(session_id));
+                let key = self.keeper.as_ref().and_then(Keeper::key);
+                self.emit(&Event::Session {
+                    session_id: Cow::Borrowed(session_id),
+                    session: key.map(Cow::Owned),
+                    model: model.as_deref().map(Cow::Borrowed),
+                });
+                if let Some(message) = warning {
+                    self.emit(&Event::Warning {
+                        message: message.into(),
+                    });
+                }
+            }
+            Event::Text { text } => {
+                self.progress_count += 1;
+                if let Some(marker) = &mut self.marker {
+                    marker.feed(text);
+                }
+                self.emit(event);
+            }
+            Event::Thinking { .. } | Event::ToolStart { .. } | Event::ToolEnd { .. } => {
+                self.progress_count += 1;
+                self.emit(event);
+            }
+            _ => self.emit(event),
+        }
+    }
+}

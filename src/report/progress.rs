@@ -1,0 +1,40 @@
+//! What a person sees on stderr while an agent works. Reporters write answers; this writes everything else.
+
+use crate::error::Failure;
+use crate::event::{Event, EventResult};
+
+/// Watches a run for a person.
+pub trait Progress {
+    /// Something happened.
+    fn event(&mut self, _event: &Event<'_>) {}
+
+    /// A raw line of the CLI, or the command itself, with secrets masked (`--verbose`).
+    fn trace(&mut self, _what: &str, _line: &str) {}
+
+    /// Bytes of the answer are about to be written to stdout; `false` afterwards.
+    fn writing(&mut self, _begins: Writing) {}
+
+    /// The run is over.
+    fn result(&mut self, _result: &EventResult) {}
+}
+
+/// Around a write to stdout, so that a spinner on the same terminal can step aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    Begins,
+    Ended,
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// An error for people: what, and what to do next.
+pub fn failure_text(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("error: {}\nhint: {hint}\n", failure.message),
+        None => format!("error: {}\n", failure.message),
+    }
+}
