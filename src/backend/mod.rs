@@ -5,6 +5,7 @@
 
 mod capability;
 mod claude;
+mod codex;
 mod gemini;
 mod launch;
 pub mod mock;

@@ -211,6 +211,14 @@ impl<'a> Output<'a> {
         });
     }
 
+    /// The CLI is gone: calls that never ended, end here.
+    pub fn end_open_tools(&mut self) {
+        while let Some(tool) = self.tally.tools.first() {
+            let id = tool.id.clone();
+            self.tool_end(&id, ToolOutcome::Failed, None);
+        }
+    }
+
     /// A refusal that the CLI tells outside of a tool's own events. It is remembered for the result once.
     pub fn denied(&mut self, name: &str, kind: ToolKind, reason: Option<&str>) {
         self.remember_denied(name, kind, reason);

@@ -1,12 +1,13 @@
 //! The list of built-in backends. Everything that names a backend (command line, `backends`, `doctor`, completions, the
 //! contract tests) walks this list.
 
-use super::{Backend, claude, gemini, mock, opencode, pi};
+use super::{Backend, claude, codex, gemini, mock, opencode, pi};
 
 /// Every built-in backend, in the order in which they are shown.
 pub const BACKENDS: &[&dyn Backend] = &[
     // One line each, so that adding one touches nothing else.
     &claude::Claude,
+    &codex::Codex,
     &gemini::GeminiCli,
     &opencode::OpenCode,
     &pi::Pi,

@@ -1,0 +1,423 @@
+//! Reads `codex exec --json`: NDJSON on stdout, refusals, telemetry and startup errors on stderr.
+//!
+//! There are no deltas: a message comes whole. A run is one turn of Codex and may be many model calls; each of them is
+//! a turn for us. Telemetry tells when one begins. Where it does not (a WebSocket connection, another version), a call
+//! is taken to begin when every tool item that was open has completed: then the results go back to the model.
+
+use super::telemetry::{self, LogLine, Session};
+use super::tools::{self, Mcp};
+use super::wire::{Block, Header, Item, Line, TokenUsage};
+use super::{failure, item};
+use crate::backend::wire::Reader;
+use crate::backend::{ExitStatus, Output, Protocol};
+use crate::error::{ErrorKind, Failure};
+use crate::event::Usage;
+use crate::outcome;
+use crate::request::{Conversation, Permission, Request};
+use crate::tool::ToolKind;
+use std::collections::VecDeque;
+
+/// The keys of what is remembered for a resume.
+pub const CARRIED_USAGE: &str = "usage";
+pub const CARRIED_SYSTEM: &str = "system";
+
+/// The most lines of stderr kept for the message about a CLI that died.
+const STDERR_LINES: usize = 20;
+
+pub struct Codex {
+    reader: Reader,
+    state: State,
+}
+
+#[derive(Default)]
+struct State {
+    /// The level whose sandbox should hold the run.
+    level: Permission,
+    /// Servers that were given for this run; `None` if there must be none at all.
+    mcp_servers: Option<usize>,
+    max_retries: Option<u32>,
+    wants_json: bool,
+    system: Option<String>,
+    /// What the thread had used before this run; `None` if nobody knows.
+    used_before: Option<Usage>,
+    /// The thread's own conversation in the telemetry; others are its subagents.
+    conversation: Option<String>,
+    logged: Usage,
+    logged_by_subagents: Usage,
+    turns_logged: bool,
+    /// Tool items were open and all of them have completed.
+    tools_done: bool,
+    spoke: bool,
+    last_message: String,
+    /// The last error that Codex did not get over yet.
+    trouble: Option<String>,
+    startup: Option<Failure>,
+    sandbox_warned: bool,
+    stderr: VecDeque<String>,
+    settled: bool,
+}
+
+impl Codex {
+    pub fn new(request: &Request) -> Self {
+        let used_before = match &request.conversation {
+            Conversation::Fresh { .. } => Some(Usage::default()),
+            Conversation::Resume(thread) | Conversation::Fork { of: thread, .. } => thread
+                .carried
+                .get(CARRIED_USAGE)
+                .and_then(|usage| serde_json::from_str(usage).ok()),
+        };
+        let (level, mcp) = match tools::offer(request) {
+            Ok(offer) => (offer.level, offer.mcp),
+            Err(_) => (request.permission, Mcp::Offered),
+        };
+        Self {
+            reader: Reader::default(),
+            state: State {
+                level,
+                mcp_servers: (mcp == Mcp::Offered).then_some(request.mcp_servers.len()),
+                max_retries: request.patience.max_retries,
+                wants_json: request.schema.is_some(),
+                system: request.system.as_ref().map(super::system::fingerprint),
+                used_before,
+                ..State::default()
+            },
+        }
+    }
+}
+
+impl Protocol for Codex {
+    fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let Self { reader, state } = self;
+        if let Ok(line) = reader.read::<Line<'_>>(line) {
+            return state.line(&line, out);
+        }
+        match reader.read::<Header<'_>>(line) {
+            Ok(_) => out.unknown(),
+            Err(_) => out.garbage(line),
+        }
+    }
+
+    fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
+        let line = String::from_utf8_lossy(line);
+        self.state.log(line.trim_end(), out);
+    }
+
+    fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
+        self.state.finish(exit, out);
+    }
+}
+
+impl State {
+    fn line(&mut self, line: &Line<'_>, out: &mut Output<'_>) {
+        match &*line.kind {
+            "thread.started" => {
+                out.session(&line.thread_id, None);
+                if let Some(system) = &self.system {
+                    out.carry(CARRIED_SYSTEM, system.clone());
+                }
+            }
+            "turn.started" => {
+                if out.tally().turns == 0 {
+                    out.turn();
+                }
+            }
+            "item.started" => self.started(line.item.as_ref(), out),
+            "item.updated" => {}
+            "item.completed" => self.completed(line.item.as_ref(), out),
+            "error" => self.error(&line.message, out),
+            "turn.completed" => self.turn_completed(line.usage, out),
+            "turn.failed" => {
+                let message = line.error.as_ref().map_or("", |error| &*error.message);
+                self.settled = true;
+                out.fail(failure::of_turn(message));
+                out.finished();
+            }
+            "message" => self.older_message(line, out),
+            _ => out.unknown(),
+        }
+    }
+
+    fn started(&mut self, item: Option<&Item<'_>>, out: &mut Output<'_>) {
+        let Some(item) = item else { return out.unknown() };
+        self.progress(out);
+        match item::tool(item) {
+            Some(tool) => out.tool_start(&item.id, &tool.name, tool.kind, item::input(item).as_deref()),
+            None => out.unknown(),
+        }
+    }
+
+    fn completed(&mut self, item: Option<&Item<'_>>, out: &mut Output<'_>) {
+        let Some(item) = item else { return out.unknown() };
+        match &*item.kind {
+            "error" => return out.warning(&item.message),
+            "agent_message" => {
+                self.progress(out);
+                return self.said(&item.text, out);
+            }
+            "reasoning" => {
+                self.progress(out);
+                return out.thinking(&item.text);
+            }
+            _ => {}
+        }
+        let Some(tool) = item::tool(item) else {
+            return out.unknown();
+        };
+        if !out.tool_is_open(&item.id) {
+            self.progress(out);
+            out.tool_start(&item.id, &tool.name, tool.kind, item::input(item).as_deref());
+        }
+        let ended = item::end(item, self.level);
+        if ended.sandbox_unavailable && !self.sandbox_warned {
+            self.sandbox_warned = true;
+            out.warning(&format!(
+                "Codex' sandbox does not work here, so none of its commands can run ({}): allow user namespaces, \
+                 or use `--permission full` inside a container of your own",
+                item.aggregated_output.trim()
+            ));
+        }
+        out.tool_end(&item.id, ended.outcome, ended.output.as_deref());
+        // The model's own web search goes on within one response.
+        self.tools_done = out.open_tools() == 0 && (self.tools_done || tool.kind != ToolKind::Fetch);
+    }
+
+    /// Something came from the model: it got over its trouble, and if the tools were done this is its next response.
+    fn progress(&mut self, out: &mut Output<'_>) {
+        self.trouble = None;
+        if std::mem::take(&mut self.tools_done) && !self.turns_logged {
+            out.turn();
+        }
+    }
+
+    /// The last message of a run is its answer; those before it are commentary.
+    fn said(&mut self, text: &str, out: &mut Output<'_>) {
+        if self.spoke {
+            out.text("\n\n");
+        }
+        out.restart_answer();
+        out.text(text);
+        self.spoke = self.spoke || !text.is_empty();
+        if self.wants_json {
+            self.last_message.clear();
+            self.last_message.push_str(text);
+        }
+    }
+
+    fn error(&mut self, message: &str, out: &mut Output<'_>) {
+        let Some(reconnecting) = message.strip_prefix("Reconnecting... ") else {
+            self.trouble = Some(message.to_owned());
+            return;
+        };
+        let (count, reason) = reconnecting.split_once(" (").unwrap_or((reconnecting, ""));
+        let reason = reason.strip_suffix(')').unwrap_or(reason);
+        let (attempt, most) = count.split_once('/').unwrap_or((count, ""));
+        let attempt = attempt.parse().unwrap_or(out.tally().retries.saturating_add(1));
+        let reason = if reason.is_empty() { reconnecting } else { reason };
+        out.retry(attempt, most.parse().ok(), None, reason);
+        let failure = failure::of_turn(reason);
+        // Trying again with the same key is pointless, and Codex would do it for several seconds.
+        let enough = self.max_retries.is_some_and(|most| out.tally().retries > most);
+        if enough || failure.kind == ErrorKind::Auth {
+            self.settled = true;
+            return out.abort(failure);
+        }
+        self.trouble = Some(reason.to_owned());
+    }
+
+    fn turn_completed(&mut self, usage: Option<TokenUsage>, out: &mut Output<'_>) {
+        if let Some(total) = usage.map(Usage::from) {
+            carry_usage(total, out);
+            if let Some(before) = self.used_before {
+                out.usage(total.minus(before).plus(self.logged_by_subagents));
+            } else if self.logged == Usage::default() {
+                out.usage(total);
+                out.warning("the token counts are those of the whole conversation: Codex tells no others");
+            }
+        }
+        if let Some(trouble) = self.trouble.take() {
+            out.warning(&trouble);
+        }
+        if self.wants_json
+            && let Ok(value) = serde_json::from_str(&self.last_message)
+        {
+            out.structured(value);
+        }
+        self.settled = true;
+        out.complete();
+        out.finished();
+    }
+
+    /// `{"type":"message","role":"assistant","content":…,"session_id":…}`: the whole answer of an older CLI.
+    fn older_message(&mut self, line: &Line<'_>, out: &mut Output<'_>) {
+        out.session(&line.session_id, None);
+        if &*line.role != "assistant" {
+            return;
+        }
+        if out.tally().turns == 0 {
+            out.turn();
+        }
+        let content = line.content.map_or("", |content| content.get());
+        let mut reader = Reader::default();
+        if let Ok(text) = reader.read::<crate::backend::wire::Text<'_>>(content.as_bytes())
+            && !text.is_empty()
+        {
+            self.said(&text, out);
+        } else if let Ok(blocks) = Reader::default().read::<Vec<Block<'_>>>(content.as_bytes()) {
+            let text: String = blocks.iter().map(|block| &*block.text).collect();
+            self.said(&text, out);
+        }
+        out.complete();
+    }
+
+    fn log(&mut self, line: &str, out: &mut Output<'_>) {
+        match telemetry::read(line) {
+            LogLine::Started(session) => self.session_set_up(&session, out),
+            LogLine::Response { conversation } if self.is_own(conversation) => {
+                // The first response was counted when the turn started.
+                if self.turns_logged || out.tally().turns == 0 {
+                    out.turn();
+                }
+                self.turns_logged = true;
+            }
+            LogLine::Tokens { conversation, tokens } => {
+                let usage = Usage::from(TokenUsage::from(tokens));
+                self.count(conversation, usage, out);
+            }
+            LogLine::Calls { conversation, calls } if self.is_own(conversation) && calls > 0 => {
+                out.turns(u32::try_from(calls).unwrap_or(u32::MAX));
+            }
+            LogLine::SandboxDenied { tool } => {
+                out.denied(tool, item::kind_of(tool), Some("the sandbox stopped it"));
+            }
+            LogLine::ToolError(error) => refused(error, out),
+            LogLine::Other => self.keep_stderr(line),
+            LogLine::Response { .. } | LogLine::Calls { .. } | LogLine::Noise => {}
+        }
+    }
+
+    /// What is really in force. Rights that are wider than asked for (a managed configuration, a future default) end
+    /// the run before the model has answered.
+    fn session_set_up(&mut self, session: &Session<'_>, out: &mut Output<'_>) {
+        if self.conversation.is_none() {
+            self.conversation = Some(session.conversation.to_owned());
+            if !session.model.is_empty() {
+                out.model(session.model);
+            }
+            self.check_servers(session.mcp_servers, out);
+        }
+        let fits = match self.level {
+            Permission::Full => true,
+            Permission::Edit => matches!(session.sandbox, "" | "read-only" | "workspace-write"),
+            Permission::ReadOnly => matches!(session.sandbox, "" | "read-only"),
+        };
+        if !fits {
+            let (sandbox, level) = (session.sandbox, self.level.name());
+            self.forbid(
+                &format!("Codex runs with the sandbox `{sandbox}`, which is more than `{level}` allows"),
+                "a managed configuration of Codex or an argument after `--` widens it",
+                out,
+            );
+        }
+    }
+
+    /// The user's own MCP servers are there whatever we say, and no sandbox holds them.
+    fn check_servers(&mut self, there: usize, out: &mut Output<'_>) {
+        match self.mcp_servers {
+            None if there > 0 => self.forbid(
+                &format!("MCP is not among the allowed tools, but Codex' own config.toml has {there} MCP servers"),
+                "set `enabled = false` for them, or allow `mcp`",
+                out,
+            ),
+            Some(given) if there > given && self.level != Permission::Full => out.warning(&format!(
+                "{} MCP servers of Codex' own config.toml run outside its sandbox",
+                there - given
+            )),
+            _ => {}
+        }
+    }
+
+    fn forbid(&mut self, message: &str, hint: &str, out: &mut Output<'_>) {
+        self.settled = true;
+        out.abort(Failure::new(ErrorKind::PermissionDenied, message).hint(hint));
+    }
+
+    fn is_own(&self, conversation: &str) -> bool {
+        self.conversation.as_deref().is_none_or(|own| own == conversation)
+    }
+
+    fn count(&mut self, conversation: &str, usage: Usage, out: &mut Output<'_>) {
+        if self.is_own(conversation) {
+            self.logged = self.logged.plus(usage);
+            if let Some(before) = self.used_before {
+                carry_usage(before.plus(self.logged), out);
+            }
+        } else {
+            self.logged_by_subagents = self.logged_by_subagents.plus(usage);
+        }
+        out.usage(self.logged.plus(self.logged_by_subagents));
+    }
+
+    fn keep_stderr(&mut self, line: &str) {
+        if line.is_empty() || line == "Reading additional input from stdin..." {
+            return;
+        }
+        if self.startup.is_none() {
+            self.startup = failure::of_startup(line);
+        }
+        if self.stderr.len() == STDERR_LINES {
+            self.stderr.pop_front();
+        }
+        self.stderr.push_back(line.chars().take(1000).collect());
+    }
+
+    fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
+        // Codex ends without waiting for a command that runs longer than it cares to.
+        out.end_open_tools();
+        if self.settled || out.tally().completed {
+            return;
+        }
+        if let Some(failure) = self.startup.take() {
+            return out.fail(failure);
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return out.fail(failure::of_turn(&trouble));
+        }
+        // The telemetry is no message for people: what is left of stderr is.
+        let said = Vec::from_iter(self.stderr.drain(..)).join("\n");
+        out.fail(outcome::died(super::DISPLAY_NAME, exit, &said));
+    }
+}
+
+fn carry_usage(total: Usage, out: &mut Output<'_>) {
+    if let Ok(total) = serde_json::to_string(&total) {
+        out.carry(CARRIED_USAGE, total);
+    }
+}
+
+/// A call that the tool router turned down. Only stderr tells of it.
+fn refused(error: &str, out: &mut Output<'_>) {
+    if let Some(tool) = error.strip_prefix("unsupported call: ") {
+        return match item::kind_of(tool) {
+            ToolKind::Plan | ToolKind::Other => {
+                out.warning(&format!("the agent called a tool that is not there: {tool}"))
+            }
+            kind => out.denied(tool, kind, Some("this tool is not offered")),
+        };
+    }
+    if error.starts_with("request_user_input is unavailable") {
+        return out.warning("the agent wanted to ask a question, and there is nobody to answer it");
+    }
+    if error.starts_with("patch rejected") {
+        return out.denied(item::PATCH, ToolKind::Edit, Some(error));
+    }
+    if let Some((_, rejected)) = error.split_once("Rejected(\\\"") {
+        let reason = rejected.split("\\\")").next().unwrap_or(rejected);
+        return out.denied(item::SHELL, ToolKind::Bash, Some(reason));
+    }
+    if error.starts_with("approval policy is Never") {
+        out.denied(item::SHELL, ToolKind::Bash, Some(error));
+    }
+}
