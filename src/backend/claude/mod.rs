@@ -11,6 +11,9 @@ mod rights;
 mod tools;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Backend, Capabilities, Plan, Protocol, Site};
 use crate::error::Failure;
 use crate::request::Request;

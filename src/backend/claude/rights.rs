@@ -222,7 +222,7 @@ fn deny_rules(request: &Request) -> Result<Vec<String>, Failure> {
 /// The tool that a native rule is about: `Bash` of `Bash(git *)`.
 fn base_name(rule: &str) -> Result<&str, Failure> {
     let name = rule.split('(').next().unwrap_or_default();
-    let well_formed = !name.is_empty()
+    let well_formed = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name
             .chars()
             .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '*' | '.'))
