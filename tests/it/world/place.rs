@@ -14,7 +14,7 @@ use super::cli::{self, Cli};
 use super::real;
 use super::run::Run;
 use super::tree::Tree;
-use crate::model::Model;
+use crate::model::{Model, Request};
 
 /// The variable by which the processes of a world are known, however far they have wandered off.
 const TOKEN: &str = "AGENTCTL_TEST_TOKEN";
@@ -170,6 +170,15 @@ impl<'a> World<'a> {
         all
     }
 
+    /// The requests with their whole bodies, one a line.
+    fn write_requests(&self) {
+        let requests = self.model.all_requests();
+        let line = |request: &Request| json!({"method": request.method, "path": request.path, "body": request.body});
+        let lines: String = requests.iter().map(|request| format!("{}\n", line(request))).collect();
+        // The test has failed already: its own message must not be lost to a full disk.
+        let _ = fs::write(self.root.join("requests.jsonl"), lines);
+    }
+
     fn git_init(&self) {
         let mut git = Command::new("git");
         git.args(["init", "-q", "."])
@@ -185,7 +194,11 @@ impl Drop for World<'_> {
     fn drop(&mut self) {
         self.kill_all();
         if env::var_os("AGENTCTL_KEEP_WORLD").is_some() || std::thread::panicking() {
-            eprintln!("the world is kept in {}", self.root.display());
+            self.write_requests();
+            eprintln!(
+                "the world is kept in {}, with every request in requests.jsonl",
+                self.root.display()
+            );
             return;
         }
         // Whatever cannot be removed lies under target/ and harms nobody.
