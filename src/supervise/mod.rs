@@ -14,8 +14,12 @@ mod error;
 mod feed;
 #[cfg(unix)]
 mod guard;
+#[cfg_attr(unix, path = "interactive_unix.rs")]
+#[cfg_attr(not(unix), path = "interactive_windows.rs")]
+mod interactive;
 mod ladder;
 mod output_closed;
+mod probe;
 #[cfg(unix)]
 mod process_table;
 mod run;
@@ -31,7 +35,9 @@ mod tree;
 
 pub use driver::{Driver, Stream};
 pub use error::{SpawnError, SpawnStep};
+pub use interactive::interactive;
 pub use ladder::{Action, Input, Ladder, Limits, Why};
 pub use output_closed::OutputClosed;
+pub use probe::{Probe, ProbeEnd, ProbeOutput, probe};
 pub use run::{Ending, Run, SignalPolicy, run};
 pub use scratch::{Scratch, default_root};

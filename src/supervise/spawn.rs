@@ -10,6 +10,7 @@ use std::path::Path;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 /// What to start, and what the guard must know about it.
+#[cfg_attr(not(unix), expect(dead_code, reason = "a job object needs no guard"))]
 pub struct Spawn<'a> {
     pub launch: &'a Launch,
     /// The complete environment.
@@ -30,6 +31,7 @@ pub struct Pipes {
 
 /// What became of a tree.
 #[derive(Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only a guard can be lost"))]
 pub enum TreeEvent {
     /// The CLI was never executed.
     NotStarted(SpawnStep, io::Error),

@@ -7,4 +7,6 @@ mod contract;
 mod model;
 mod real_model;
 mod session;
+#[cfg(target_os = "linux")]
+mod supervise;
 mod world;

@@ -1,0 +1,141 @@
+//! The CLI's own terminal UI: it gets our terminal and shares our process group, and we step aside.
+//!
+//! Ctrl-C and Ctrl-\ are the CLI's affair meanwhile. When it is stopped we stop too, so that the shell gets the
+//! terminal back, and when the shell continues us we continue it. SIGTERM and SIGHUP are passed on. There is no guard:
+//! what the user starts in a terminal of their own is theirs.
+
+use super::environment;
+use super::error::{SpawnError, SpawnStep};
+use crate::backend::{ExitStatus, Launch};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+/// Who gets the signals that are passed on.
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn leave_alone(_signal: i32) {}
+
+extern "C" fn pass_on(signal: i32) {
+    let child = CHILD.load(Ordering::Relaxed);
+    if child > 0 {
+        // SAFETY: kill is async-signal-safe.
+        unsafe { libc::kill(child, signal) };
+    }
+}
+
+/// Our dispositions while this lives. Handlers, not ignoring: the child must not inherit it.
+struct SteppedAside(Vec<(i32, libc::sigaction)>);
+
+impl SteppedAside {
+    fn new() -> Self {
+        let leave_alone = leave_alone as extern "C" fn(i32) as libc::sighandler_t;
+        let pass_on = pass_on as extern "C" fn(i32) as libc::sighandler_t;
+        let mut before = Vec::new();
+        for (signal, handler) in [
+            (libc::SIGINT, leave_alone),
+            (libc::SIGQUIT, leave_alone),
+            (libc::SIGTERM, pass_on),
+            (libc::SIGHUP, pass_on),
+        ] {
+            // SAFETY: zeroed sigactions are valid, and the handlers are async-signal-safe.
+            unsafe {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                if old.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handler;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigemptyset(&mut action.sa_mask);
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+                before.push((signal, old));
+            }
+        }
+        Self(before)
+    }
+}
+
+impl Drop for SteppedAside {
+    fn drop(&mut self) {
+        CHILD.store(0, Ordering::Relaxed);
+        for (signal, before) in &self.0 {
+            // SAFETY: puts back what was there.
+            unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// Runs the CLI in our terminal until it ends.
+#[expect(clippy::disallowed_methods, reason = "this is the module that spawns")]
+pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Result<ExitStatus, SpawnError> {
+    let token = uuid::Uuid::new_v4().to_string();
+    let aside = SteppedAside::new();
+    let child = Command::new(&launch.program)
+        .args(&launch.args)
+        .env_clear()
+        .envs(environment::of_launch(env, launch, &token))
+        .current_dir(&launch.cwd)
+        .spawn()
+        .map_err(|error| {
+            let step = if launch.cwd.is_dir() {
+                SpawnStep::Execute
+            } else {
+                SpawnStep::Directory
+            };
+            SpawnError::new(step, launch, error)
+        })?;
+    let pid = child.id() as libc::pid_t;
+    CHILD.store(pid, Ordering::Relaxed);
+    let exit = wait(pid).map_err(|error| SpawnError::new(SpawnStep::Fork, launch, error));
+    drop(aside);
+    exit
+}
+
+fn wait(pid: libc::pid_t) -> io::Result<ExitStatus> {
+    loop {
+        let mut status = 0;
+        // SAFETY: a plain system call on our own child.
+        let waited = unsafe { libc::waitpid(pid, &mut status, libc::WUNTRACED) };
+        if waited < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        } else if libc::WIFSTOPPED(status) {
+            if let Some(exit) = stop_with(pid) {
+                return Ok(exit);
+            }
+        } else if let Some(exit) = exit_status(status) {
+            return Ok(exit);
+        }
+    }
+}
+
+fn exit_status(status: i32) -> Option<ExitStatus> {
+    let exit = ExitStatus {
+        code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+    };
+    (exit != ExitStatus::default()).then_some(exit)
+}
+
+/// The child stopped. If the whole group was stopped we were too, and both go on by now; else it stopped alone. It may
+/// also have ended in the meantime.
+fn stop_with(pid: libc::pid_t) -> Option<ExitStatus> {
+    std::thread::sleep(Duration::from_millis(20));
+    let mut status = 0;
+    // SAFETY: plain system calls on our own child and on us.
+    unsafe {
+        if libc::waitpid(pid, &mut status, libc::WCONTINUED | libc::WNOHANG) == pid {
+            return exit_status(status);
+        }
+        libc::raise(libc::SIGSTOP);
+        libc::kill(pid, libc::SIGCONT);
+    }
+    None
+}

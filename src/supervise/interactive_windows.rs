@@ -1,0 +1,27 @@
+//! The CLI's own terminal UI: it gets our console. Ctrl-C is its affair meanwhile.
+
+use super::environment;
+use super::error::{SpawnError, SpawnStep};
+use crate::backend::{ExitStatus, Launch};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::Command;
+
+/// Runs the CLI in our console until it ends.
+#[expect(clippy::disallowed_methods, reason = "this is the module that spawns")]
+pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Result<ExitStatus, SpawnError> {
+    let token = uuid::Uuid::new_v4().to_string();
+    // While somebody listens, Ctrl-C does not end us.
+    let _listening = tokio::signal::windows::ctrl_c();
+    let status = Command::new(&launch.program)
+        .args(&launch.args)
+        .env_clear()
+        .envs(environment::of_launch(env, launch, &token))
+        .current_dir(&launch.cwd)
+        .status()
+        .map_err(|error| SpawnError::new(SpawnStep::Execute, launch, error))?;
+    Ok(ExitStatus {
+        code: status.code(),
+        signal: None,
+    })
+}

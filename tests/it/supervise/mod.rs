@@ -1,0 +1,8 @@
+//! Supervision with an agent that misbehaves on command: one behaviour, one test. After each of them the process table
+//! holds nothing of the run, looked up by a token in the environment and by the numbers that the agent told.
+
+mod fake;
+mod host;
+mod host_tests;
+mod output;
+mod tree;
