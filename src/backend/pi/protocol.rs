@@ -342,3 +342,6 @@ fn was_not_offered(offered: Offered, name: &str, output: &str) -> bool {
     };
     known && output.strip_prefix("Tool ").and_then(|rest| rest.strip_prefix(name)) == Some(" not found")
 }
+
+#[cfg(test)]
+mod tests;
