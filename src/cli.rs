@@ -251,15 +251,17 @@ pub struct CommonArgs {
     pub raw_args: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
+    #[default]
     Text,
     Json,
     StreamJson,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorArg {
+    #[default]
     Auto,
     Always,
     Never,
@@ -438,25 +440,6 @@ Examples:
   agentctl sessions list --json --backend claude --limit 20
   agentctl sessions show k3f9
   agentctl sessions prune --older-than 30d --dry-run";
-
-    pub const DOCTOR: &str = "\
-Examples:
-  agentctl doctor
-  agentctl doctor claude codex
-  agentctl doctor --json | jq '.backends[] | select(.usable | not)'
-  agentctl doctor --live mock";
-
-    pub const BACKENDS: &str = "\
-Examples:
-  agentctl backends
-  agentctl backends codex
-  agentctl backends --json";
-
-    pub const CONFIG: &str = "\
-Examples:
-  agentctl config path
-  agentctl config show
-  agentctl config init";
 
     pub const COMPLETIONS: &str = "\
 Examples:

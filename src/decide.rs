@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is decided about a run besides what the backend is asked: limits, output, bookkeeping.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunSettings {
     pub cli_path: Option<PathBuf>,
     pub timeout: Option<Duration>,

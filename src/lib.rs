@@ -3,6 +3,7 @@
 //! A run flows one way: `cli → config → request → backend.plan → supervise → lines → protocol → event → session,
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
+pub mod agent;
 pub mod backend;
 pub mod catalog;
 pub mod cli;
