@@ -316,9 +316,15 @@ pub enum SessionsAction {
         /// All but this many of the most recently used
         #[arg(long, value_name = "N")]
         keep: Option<usize>,
+        /// Those whose record cannot be read
+        #[arg(long)]
+        damaged: bool,
         /// Say what would go, and keep it
         #[arg(long)]
         dry_run: bool,
+        /// JSON for programs
+        #[arg(long)]
+        json: bool,
     },
     /// Print where they are stored
     Path,

@@ -230,6 +230,16 @@ impl Search<'_> {
     fn foreign(self, id: &str, backend: &str) -> Result<Selected, Failure> {
         let store = self.store?;
         let claim = store.claim_native_id(backend, id, self.wait)?;
+        if let (Some(record), Branch::Continue) = (&claim.record, self.branch) {
+            // Another run took it up while we waited: it is known now.
+            return Ok(Selected {
+                conversation: Conversation::Resume(record.continuation()),
+                record: claim.record,
+                known: true,
+                place: Some((store, claim.guard)),
+                warnings: Vec::new(),
+            });
+        }
         let of = Continuation {
             native_id: id.to_owned(),
             ..Continuation::default()

@@ -23,7 +23,9 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
         Some(SessionsAction::Prune {
             older_than,
             keep,
+            damaged,
             dry_run,
+            json,
         }) => {
             let older_than = older_than.as_deref().map(duration::parse).transpose();
             SessionsCommand::Prune(PruneArguments {
@@ -31,9 +33,13 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
                     .map_err(|why| Failure::usage(format!("--older-than: {why}")))?
                     .flatten(),
                 keep,
-                damaged: DamagedPolicy::Keep,
+                damaged: if damaged {
+                    DamagedPolicy::Remove
+                } else {
+                    DamagedPolicy::Keep
+                },
                 mode: if dry_run { PruneMode::DryRun } else { PruneMode::Remove },
-                format: Format::Text,
+                format: format(json),
             })
         }
         Some(SessionsAction::Path) => SessionsCommand::Path,

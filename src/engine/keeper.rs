@@ -1,6 +1,7 @@
 //! Keeps the session record of one run: written as soon as the native id is known, updated at the end. A store that
 //! fails costs a warning, never the answer.
 
+use crate::error::ErrorKind;
 use crate::event::EventResult;
 use crate::session::{Exchange, Guard, Record, Store};
 use jiff::Timestamp;
@@ -13,6 +14,8 @@ pub struct Keeper {
     record: Record,
     guard: Guard,
     state: State,
+    /// The record of a known conversation, as it was before the CLI told another id for it.
+    before: Option<Box<Record>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,7 @@ impl Keeper {
             record,
             guard,
             state: State::Unknown,
+            before: None,
         }
     }
 
@@ -62,8 +66,19 @@ impl Keeper {
         if self.state == State::Unknown {
             self.record.begin(Timestamp::now());
         }
+        let moved = !self.record.native_id.is_empty() && self.record.native_id != native_id;
+        if moved && self.before.is_none() {
+            self.before = Some(Box::new(self.record.clone()));
+        }
         self.record.refresh_native_id(native_id);
-        self.put()
+        match moved {
+            // Either the CLI renames its conversations or it has lost this one: the end of the run tells.
+            true => {
+                self.state = State::Stored;
+                None
+            }
+            false => self.put(),
+        }
     }
 
     /// The run is over. Returns what the user should know.
@@ -72,7 +87,15 @@ impl Keeper {
         if self.state != State::Stored {
             return warnings;
         }
-        self.record.finish(result, carried, Timestamp::now());
+        let lost = result
+            .error
+            .as_ref()
+            .is_some_and(|error| error.kind == ErrorKind::SessionNotFound);
+        match self.before.take().filter(|_| lost) {
+            // What the CLI began instead is not this conversation: its id must not take the place of the right one.
+            Some(before) => self.record = *before,
+            None => self.record.finish(result, carried, Timestamp::now()),
+        }
         warnings.extend(self.put());
         if self.record.transcript == crate::session::TranscriptPolicy::Keep {
             let exchange = Exchange {
@@ -101,5 +124,65 @@ impl Keeper {
                 ))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Failure;
+    use crate::session::{Key, Wait};
+
+    fn result(session_id: &str, error: Option<ErrorKind>) -> EventResult {
+        let shape = serde_json::json!({
+            "schema": 1, "responseText": "", "sessionId": session_id, "isError": error.is_some(), "backend": "codex",
+            "session": null, "name": null, "resumed": "fresh", "model": null, "stopReason": "completed", "error": null,
+            "structured": null, "markerDetected": null, "media": [], "deniedTools": [], "turns": 1, "toolCalls": 0,
+            "usage": {"inputTokens": 5}, "costUsd": null, "durationMs": 1, "exitCode": 0, "signal": null, "warnings": []
+        });
+        let mut result: EventResult = serde_json::from_value(shape).unwrap();
+        result.error = error.map(|kind| Failure::new(kind, "it failed"));
+        result
+    }
+
+    /// A conversation that is known as `old` goes on, the CLI says `new`, and the run ends so.
+    fn record_after(error: Option<ErrorKind>) -> Record {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let claim = store.claim_name("a name", Wait::No).unwrap();
+        let mut record = Record::new(Key::fresh(), claim.guard.id().clone(), "codex", "/", Timestamp::now());
+        record.refresh_native_id("old");
+        store.put(&record).unwrap();
+        let key = record.key;
+        let mut keeper = Keeper::new(store.clone(), record, claim.guard);
+        assert_eq!(keeper.begin("new"), None);
+        assert_eq!(
+            store.get(&key).unwrap().unwrap().native_id,
+            "old",
+            "nothing is certain before the end"
+        );
+        keeper.finish(
+            &result("new", error),
+            &BTreeMap::from([("k".to_owned(), "v".to_owned())]),
+            "",
+        );
+        store.get(&key).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_conversation_that_the_cli_renames_keeps_its_chain() {
+        let record = record_after(None);
+        assert_eq!(
+            (record.native_id.as_str(), record.earlier_native_ids),
+            ("new", vec!["old".to_owned()])
+        );
+        assert_eq!(record.usage.input_tokens, 5);
+    }
+
+    #[test]
+    fn what_a_cli_began_in_place_of_a_lost_conversation_does_not_replace_it() {
+        let record = record_after(Some(ErrorKind::SessionNotFound));
+        assert_eq!((record.native_id.as_str(), record.earlier_native_ids.len()), ("old", 0));
+        assert_eq!((record.carried.len(), record.usage.input_tokens), (0, 0));
     }
 }

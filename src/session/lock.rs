@@ -108,9 +108,7 @@ pub(super) fn take(root: &Root, id: &LockId, wait: Wait) -> Result<Guard, Failur
     let path = id.path(root);
     let begun = Instant::now();
     loop {
-        let file = root
-            .open(&path, OpenOptions::new().read(true).write(true))
-            .map_err(|error| unusable(&path, &error))?;
+        let file = open(root, &path).map_err(|error| unusable(&path, &error))?;
         let file = match file.try_lock() {
             Ok(()) => file,
             Err(TryLockError::WouldBlock) => wait_for(file, wait, begun, &path)?,
@@ -119,6 +117,22 @@ pub(super) fn take(root: &Root, id: &LockId, wait: Wait) -> Result<Guard, Failur
         if is_at(&file, &path) {
             return Ok(Guard { file, id: id.clone() });
         }
+    }
+}
+
+/// A place that cannot be written still has the locks of the conversations that were begun there.
+fn open(root: &Root, path: &Path) -> io::Result<File> {
+    let opened = root.open(path, OpenOptions::new().read(true).write(true));
+    match &opened {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            File::open(path).or(opened)
+        }
+        _ => opened,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The session store as programs meet it: many processes, crashes, strange names, unusable places.
 
+#[cfg(unix)]
+mod cli;
 mod command;
 #[cfg(unix)]
 mod crash;
