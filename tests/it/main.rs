@@ -5,6 +5,7 @@
 mod clis;
 mod contract;
 mod model;
+mod properties;
 mod real_model;
 mod session;
 #[cfg(target_os = "linux")]
