@@ -1,13 +1,18 @@
 //! An agent that misbehaves on command, for the supervision tests.
 //!
-//! Each argument is a step, done in order: `say TEXT`, `half TEXT`, `err TEXT`, `exit N`, `die SIGNAL`, `sleep SECONDS`,
+//! Each argument (or each line of `FAKE_STEPS`) is a step, done in order: `say TEXT`, `half TEXT`, `err TEXT`, `exit N`, `die SIGNAL`, `sleep SECONDS`,
 //! `ignore SIGNAL…`, `polite` (ends with "got SIGNAL"), `child`, `daemon`, `nameless`, `hold`, `stubborn`, `hopper`, `spin`,
 //! `flood BYTES`, `flood-err BYTES`, `line BYTES`, `junk`, `cat`, `echo`, `env NAME`, `cwd`, `close`, `touch FILE`. Every
 //! process that it leaves behind is told first as `pid N`.
 
 #[cfg(unix)]
 fn main() {
-    for step in std::env::args().skip(1) {
+    // In the place of a CLI the arguments are the CLI's.
+    let steps: Vec<String> = match std::env::var("FAKE_STEPS") {
+        Ok(steps) => steps.lines().map(str::to_owned).collect(),
+        Err(_) => std::env::args().skip(1).collect(),
+    };
+    for step in steps {
         let (verb, rest) = step.split_once(' ').unwrap_or((&step, ""));
         agent::step(verb, rest);
     }

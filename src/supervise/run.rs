@@ -28,7 +28,8 @@ const STDERR_LINE_CAP: usize = 1 << 20;
 /// Whether the signals of our process belong to the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalPolicy {
-    /// SIGINT, SIGTERM and SIGHUP end the run, SIGTSTP suspends it. For the command; one run at a time.
+    /// SIGINT, SIGTERM and SIGHUP end the run, SIGTSTP suspends it. For the command; one run at a time. Afterwards one
+    /// late signal is held back, for a result that is being written.
     Handle,
     /// The caller looks after its own signals.
     Leave,

@@ -1,11 +1,13 @@
-//! The signals of our own process during a run. Handlers are installed when a run begins and taken back when it ends,
-//! so that a signal afterwards does what it always does.
+//! The signals of our own process during a run, and while its result is being written.
+//!
+//! After a run one late signal is held back, so that a Ctrl-C in the last moment does not cost the result; the next one
+//! does what it always does. Handlers of a caller are put back at once.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
@@ -16,9 +18,33 @@ const WATCHED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGT
 static WRITE_END: AtomicI32 = AtomicI32::new(-1);
 static PIPE: OnceLock<(File, OwnedFd)> = OnceLock::new();
 static IN_USE: AtomicBool = AtomicBool::new(false);
+/// No run listens: one signal is held back.
+const PARTING: u8 = 1;
+/// No run listens: signals have their usual effect.
+const PARTED: u8 = 2;
+const LISTENING: u8 = 0;
+static STAGE: AtomicU8 = AtomicU8::new(LISTENING);
+/// The signal that was held back: if there is another run after all, it is for that one.
+static HELD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn pass_on(signal: i32) {
     let byte = signal as u8;
+    match STAGE.load(Ordering::Relaxed) {
+        LISTENING => {}
+        // SAFETY: async-signal-safe calls; the signal is delivered when we return.
+        stage => unsafe {
+            if signal == libc::SIGTSTP {
+                libc::raise(libc::SIGSTOP);
+            } else if stage == PARTED {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            } else {
+                HELD.store(signal, Ordering::Relaxed);
+                STAGE.store(PARTED, Ordering::Relaxed);
+            }
+            return;
+        },
+    }
     // SAFETY: write and errno are async-signal-safe, and errno is put back for whom we interrupted.
     unsafe {
         let errno = errno_location();
@@ -41,7 +67,9 @@ unsafe fn errno_location() -> *mut i32 {
 /// Our signals while this lives.
 pub(super) struct Signals {
     pipe: ChildStdout,
+    /// Handlers of the caller.
     before: Vec<(i32, libc::sigaction)>,
+    received: bool,
 }
 
 impl Signals {
@@ -73,7 +101,10 @@ impl Signals {
         let mut signals = Self {
             pipe: reader,
             before: Vec::new(),
+            received: false,
         };
+        STAGE.store(LISTENING, Ordering::Relaxed);
+        let ours = pass_on as extern "C" fn(i32) as libc::sighandler_t;
         for signal in WATCHED {
             // SAFETY: zeroed sigactions are valid, and the handler is async-signal-safe.
             unsafe {
@@ -83,12 +114,18 @@ impl Signals {
                     continue;
                 }
                 let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = pass_on as extern "C" fn(i32) as libc::sighandler_t;
+                action.sa_sigaction = ours;
                 action.sa_flags = libc::SA_RESTART;
                 libc::sigemptyset(&mut action.sa_mask);
                 libc::sigaction(signal, &action, std::ptr::null_mut());
-                signals.before.push((signal, before));
+                if before.sa_sigaction != libc::SIG_DFL && before.sa_sigaction != ours {
+                    signals.before.push((signal, before));
+                }
             }
+        }
+        let held = HELD.swap(0, Ordering::Relaxed);
+        if held != 0 {
+            pass_on(held);
         }
         Ok(signals)
     }
@@ -97,7 +134,10 @@ impl Signals {
     pub(super) async fn next(&mut self) -> i32 {
         let mut byte = [0];
         match self.pipe.read(&mut byte).await {
-            Ok(1) => i32::from(byte[0]),
+            Ok(1) => {
+                self.received = true;
+                i32::from(byte[0])
+            }
             _ => std::future::pending().await,
         }
     }
@@ -105,6 +145,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
+        STAGE.store(if self.received { PARTED } else { PARTING }, Ordering::Relaxed);
         for (signal, before) in &self.before {
             // SAFETY: puts back what was there.
             unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
