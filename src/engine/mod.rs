@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::marker::Marker;
 use crate::mask::Mask;
 use crate::outcome::{self, Ended, Facts};
-use crate::report::{Progress, Report, Spool};
+use crate::report::{Progress, Report, Spool, SpoolError};
 use crate::request::{Conversation, Persistence, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
 use crate::{media, schema};
@@ -153,15 +153,20 @@ async fn converse(job: Job<'_>) -> Finished {
     }
     finish(&mut result, settings, &mut stage, &carry, &prompt);
     stage.report.result(&result, &mut stage.out);
-    stage.progress.result(&result);
+    // Nobody is left to be told: `| head` has what it wanted.
+    if !spool.as_ref().is_some_and(Spool::reader_is_gone) {
+        stage.progress.result(&result);
+    }
     if let Some(mut spool) = spool {
         spool.push(&stage.out);
-        // After a signal the reader gets a moment, not all the time in the world.
-        let patience = matches!(exit, Exit::Interrupted | Exit::Terminated).then_some(PARTING_PATIENCE);
+        // After a signal or a timeout the reader gets a moment, not all the time in the world.
+        let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
         if let Err(error) = spool.finish(patience) {
-            stage.progress.event(&Event::Warning {
-                message: Cow::Owned(error.to_string()),
-            });
+            if !matches!(error, SpoolError::Closed) {
+                stage.progress.event(&Event::Warning {
+                    message: Cow::Owned(error.to_string()),
+                });
+            }
             exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
         }
     }

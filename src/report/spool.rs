@@ -171,6 +171,11 @@ impl Spool {
         self.shared.closed.clone()
     }
 
+    /// Whether the reader went away, as far as is known now.
+    pub fn reader_is_gone(&self) -> bool {
+        self.shared.lock().end == Some(End::Closed)
+    }
+
     /// Waits until everything is written, or the reader is gone, or the patience is over.
     pub fn finish(self, patience: Option<Duration>) -> Result<(), SpoolError> {
         let give_up = patience.and_then(|patience| Instant::now().checked_add(patience));
