@@ -180,6 +180,8 @@ impl ClaudeProtocol {
             out.session(&result.session_id, None);
         }
         match failure {
+            // We stopped it ourselves, for a reason that is known.
+            Some(failure) if failure.kind == ErrorKind::Interrupted && out.tally().failure.is_some() => {}
             Some(failure) => {
                 if &*result.subtype == "error_max_budget_usd" {
                     out.stop_reason(StopReason::BudgetLimit);

@@ -30,6 +30,14 @@ fn a_refused_key_ends_the_run_at_once_and_an_account_gets_one_renewal() {
     let (_, tally, commands) = decode(&request(), &[key, retry]);
     assert_eq!(commands, [Command::Stop]);
     assert_eq!(tally.failure.unwrap().kind, ErrorKind::Auth);
+    let stopped =
+        r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}"#;
+    let (_, tally, _) = decode(&request(), &[key, retry, stopped]);
+    assert_eq!(
+        tally.failure.unwrap().kind,
+        ErrorKind::Auth,
+        "the reason outlives the interruption"
+    );
     assert_eq!(decode(&request(), &[account, retry]).2, []);
     assert_eq!(decode(&request(), &[account, retry, &again]).2, [Command::Stop]);
 }
