@@ -8,6 +8,7 @@ use super::wire::{Block, Denial, MessageLine, MessageUsage, StreamLine};
 use crate::backend::wire::{Reader, Text};
 use crate::backend::{Output, ToolOutcome};
 use crate::event::Usage;
+use crate::tool::ToolKind;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -191,24 +192,27 @@ impl Messages {
             return;
         }
         let output = result_text(block.content);
+        let output = error_text(&output);
         let outcome = if !block.is_error {
             ToolOutcome::Succeeded
-        } else if self.denied.remove(id) || is_refusal(&output) || self.is_withheld(&output) {
+        } else if self.denied.remove(id) || is_refusal(output) || self.is_withheld(output) {
             self.told.insert(id.to_owned());
             ToolOutcome::Denied
         } else {
             ToolOutcome::Failed
         };
-        out.tool_end(id, outcome, Some(&output));
+        out.tool_end(id, outcome, Some(output));
     }
 
-    /// The model asked for a tool that the CLI has, but that was not offered in this run.
-    fn is_withheld(&self, output: &str) -> bool {
-        let name = output
-            .trim_start_matches("<tool_use_error>")
-            .strip_prefix("Error: No such tool available: ")
-            .map(|name| name.split(['<', '.', ' ']).next().unwrap_or_default());
-        name.is_some_and(|name| tools::kind(name) != crate::tool::ToolKind::Other && !self.offered.contains(name))
+    /// The model asked for a tool that the CLI has, but that was not offered in this run. Older CLIs don't tell it from a
+    /// tool that there never was.
+    fn is_withheld(&self, error: &str) -> bool {
+        let Some(rest) = error.strip_prefix("Error: No such tool available: ") else {
+            return false;
+        };
+        let name = rest.split(['.', ' ']).next().unwrap_or_default();
+        rest.contains(" exists but is not enabled ")
+            || (tools::kind(name) != ToolKind::Other && !self.offered.contains(name))
     }
 
     /// The list at the end names every refused call; those whose results did not look like it are told now.
@@ -278,6 +282,14 @@ fn result_text(content: Option<&RawValue>) -> Cow<'_, str> {
     };
     let texts = blocks.iter().map(|block| &*block.text).filter(|text| !text.is_empty());
     Cow::Owned(texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// The CLI wraps errors of its own in a tag for the model.
+fn error_text(output: &str) -> &str {
+    let inner = output.strip_prefix("<tool_use_error>");
+    inner
+        .and_then(|inner| inner.strip_suffix("</tool_use_error>"))
+        .unwrap_or(output)
 }
 
 /// Whether the error that a tool call ended with says that it was not permitted. The CLI has no other mark for it in

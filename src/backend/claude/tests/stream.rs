@@ -6,7 +6,6 @@ use crate::backend::{Backend, Command, Output, Tally};
 use crate::error::ErrorKind;
 use crate::event::Event;
 use crate::request::{Permission, Request};
-use crate::tool::ToolKind;
 
 /// Decodes lines as of a run with this request.
 fn decode(request: &Request, lines: &[&str]) -> (Vec<String>, Tally, Vec<Command>) {
@@ -53,17 +52,29 @@ fn a_cli_that_starts_with_more_rights_than_asked_is_stopped() {
 }
 
 #[test]
-fn a_tool_that_was_not_offered_is_denied() {
-    let (_, tally, _) = decode(
-        &request(),
-        &[
-            r#"{"type":"system","subtype":"init","session_id":"s","tools":["Read"]}"#,
-            r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}"#,
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"<tool_use_error>Error: No such tool available: Bash</tool_use_error>"}]}}"#,
-        ],
-    );
-    assert!(tally.blocked);
-    assert_eq!(tally.denied[0].kind, ToolKind::Bash);
+fn a_tool_that_was_not_offered_is_denied_and_one_that_never_was_fails() {
+    for (name, error, denied) in [
+        ("Bash", "No such tool available: Bash", true),
+        (
+            "Skill",
+            "No such tool available: Skill. Skill exists but is not enabled in this context.",
+            true,
+        ),
+        ("Nonsense", "No such tool available: Nonsense", false),
+        ("Read", "No such tool available: Read", false),
+    ] {
+        let call = format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t","name":"{name}","input":{{}}}}]}}}}"#
+        );
+        let result = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"<tool_use_error>Error: {error}</tool_use_error>"}}]}}}}"#
+        );
+        let init = r#"{"type":"system","subtype":"init","session_id":"s","tools":["Read"]}"#;
+        let (_, tally, _) = decode(&request(), &[init, &call, &result]);
+        assert_eq!(tally.blocked, denied, "{error}");
+        let reason = tally.denied.first().and_then(|tool| tool.reason.clone());
+        assert_eq!(reason, denied.then(|| format!("Error: {error}")));
+    }
 }
 
 #[test]
