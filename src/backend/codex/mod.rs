@@ -6,12 +6,19 @@ mod mcp;
 mod options;
 mod plan;
 mod protocol;
+mod refusal;
 mod skill;
 mod system;
 mod telemetry;
 mod toml;
 mod tools;
+mod turns;
 mod wire;
+
+#[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
+mod protocol_tests;
 
 use crate::backend::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;

@@ -1,13 +1,13 @@
 //! Reads `codex exec --json`: NDJSON on stdout, refusals, telemetry and startup errors on stderr.
 //!
 //! There are no deltas: a message comes whole. A run is one turn of Codex and may be many model calls; each of them is
-//! a turn for us. Telemetry tells when one begins. Where it does not (a WebSocket connection, another version), a call
-//! is taken to begin when every tool item that was open has completed: then the results go back to the model.
+//! a turn for us (see `turns`).
 
 use super::telemetry::{self, LogLine, Session};
 use super::tools::{self, Mcp};
+use super::turns::Turns;
 use super::wire::{Block, Header, Item, Line, TokenUsage};
-use super::{failure, item};
+use super::{failure, item, refusal};
 use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol};
 use crate::error::{ErrorKind, Failure};
@@ -44,9 +44,7 @@ struct State {
     conversation: Option<String>,
     logged: Usage,
     logged_by_subagents: Usage,
-    turns_logged: bool,
-    /// Tool items were open and all of them have completed.
-    tools_done: bool,
+    turns: Turns,
     spoke: bool,
     last_message: String,
     /// The last error that Codex did not get over yet.
@@ -119,11 +117,7 @@ impl State {
                     out.carry(CARRIED_SYSTEM, system.clone());
                 }
             }
-            "turn.started" => {
-                if out.tally().turns == 0 {
-                    out.turn();
-                }
-            }
+            "turn.started" => self.turns.started(out),
             "item.started" => self.started(line.item.as_ref(), out),
             "item.updated" => {}
             "item.completed" => self.completed(line.item.as_ref(), out),
@@ -181,15 +175,15 @@ impl State {
         }
         out.tool_end(&item.id, ended.outcome, ended.output.as_deref());
         // The model's own web search goes on within one response.
-        self.tools_done = out.open_tools() == 0 && (self.tools_done || tool.kind != ToolKind::Fetch);
+        if tool.kind != ToolKind::Fetch {
+            self.turns.item_completed(out.open_tools());
+        }
     }
 
     /// Something came from the model: it got over its trouble, and if the tools were done this is its next response.
     fn progress(&mut self, out: &mut Output<'_>) {
         self.trouble = None;
-        if std::mem::take(&mut self.tools_done) && !self.turns_logged {
-            out.turn();
-        }
+        self.turns.item_begun(out);
     }
 
     /// The last message of a run is its answer; those before it are commentary.
@@ -256,9 +250,7 @@ impl State {
         if &*line.role != "assistant" {
             return;
         }
-        if out.tally().turns == 0 {
-            out.turn();
-        }
+        self.turns.started(out);
         let content = line.content.map_or("", |content| content.get());
         let mut reader = Reader::default();
         if let Ok(text) = reader.read::<crate::backend::wire::Text<'_>>(content.as_bytes())
@@ -275,13 +267,9 @@ impl State {
     fn log(&mut self, line: &str, out: &mut Output<'_>) {
         match telemetry::read(line) {
             LogLine::Started(session) => self.session_set_up(&session, out),
-            LogLine::Response { conversation } if self.is_own(conversation) => {
-                // The first response was counted when the turn started.
-                if self.turns_logged || out.tally().turns == 0 {
-                    out.turn();
-                }
-                self.turns_logged = true;
-            }
+            LogLine::Response { conversation } if self.is_own(conversation) => self.turns.response(out),
+            LogLine::ToolCalled { conversation } if self.is_own(conversation) => self.turns.tool_called(),
+            LogLine::ToolAnswered { conversation } if self.is_own(conversation) => self.turns.tool_answered(out),
             LogLine::Tokens { conversation, tokens } => {
                 let usage = Usage::from(TokenUsage::from(tokens));
                 self.count(conversation, usage, out);
@@ -292,9 +280,13 @@ impl State {
             LogLine::SandboxDenied { tool } => {
                 out.denied(tool, item::kind_of(tool), Some("the sandbox stopped it"));
             }
-            LogLine::ToolError(error) => refused(error, out),
+            LogLine::ToolError(error) => refusal::tell(error, out),
             LogLine::Other => self.keep_stderr(line),
-            LogLine::Response { .. } | LogLine::Calls { .. } | LogLine::Noise => {}
+            LogLine::Response { .. }
+            | LogLine::ToolCalled { .. }
+            | LogLine::ToolAnswered { .. }
+            | LogLine::Calls { .. }
+            | LogLine::Noise => {}
         }
     }
 
@@ -327,12 +319,12 @@ impl State {
     fn check_servers(&mut self, there: usize, out: &mut Output<'_>) {
         match self.mcp_servers {
             None if there > 0 => self.forbid(
-                &format!("MCP is not among the allowed tools, but Codex' own config.toml has {there} MCP servers"),
+                &format!("MCP is not among the allowed tools, but Codex' own config.toml has MCP servers ({there})"),
                 "set `enabled = false` for them, or allow `mcp`",
                 out,
             ),
             Some(given) if there > given && self.level != Permission::Full => out.warning(&format!(
-                "{} MCP servers of Codex' own config.toml run outside its sandbox",
+                "no sandbox holds the MCP servers of Codex' own config.toml ({})",
                 there - given
             )),
             _ => {}
@@ -350,6 +342,7 @@ impl State {
 
     fn count(&mut self, conversation: &str, usage: Usage, out: &mut Output<'_>) {
         if self.is_own(conversation) {
+            self.turns.response_ended(out);
             self.logged = self.logged.plus(usage);
             if let Some(before) = self.used_before {
                 carry_usage(before.plus(self.logged), out);
@@ -394,30 +387,5 @@ impl State {
 fn carry_usage(total: Usage, out: &mut Output<'_>) {
     if let Ok(total) = serde_json::to_string(&total) {
         out.carry(CARRIED_USAGE, total);
-    }
-}
-
-/// A call that the tool router turned down. Only stderr tells of it.
-fn refused(error: &str, out: &mut Output<'_>) {
-    if let Some(tool) = error.strip_prefix("unsupported call: ") {
-        return match item::kind_of(tool) {
-            ToolKind::Plan | ToolKind::Other => {
-                out.warning(&format!("the agent called a tool that is not there: {tool}"))
-            }
-            kind => out.denied(tool, kind, Some("this tool is not offered")),
-        };
-    }
-    if error.starts_with("request_user_input is unavailable") {
-        return out.warning("the agent wanted to ask a question, and there is nobody to answer it");
-    }
-    if error.starts_with("patch rejected") {
-        return out.denied(item::PATCH, ToolKind::Edit, Some(error));
-    }
-    if let Some((_, rejected)) = error.split_once("Rejected(\\\"") {
-        let reason = rejected.split("\\\")").next().unwrap_or(rejected);
-        return out.denied(item::SHELL, ToolKind::Bash, Some(reason));
-    }
-    if error.starts_with("approval policy is Never") {
-        out.denied(item::SHELL, ToolKind::Bash, Some(error));
     }
 }

@@ -24,6 +24,10 @@ pub enum LogLine<'a> {
     Tokens { conversation: &'a str, tokens: Tokens },
     /// How many model calls the turn took in the end, retries left out.
     Calls { conversation: &'a str, calls: u64 },
+    /// The model called a tool.
+    ToolCalled { conversation: &'a str },
+    /// The result of a tool call is ready for the model.
+    ToolAnswered { conversation: &'a str },
     /// The sandbox stopped a command.
     SandboxDenied { tool: &'a str },
     /// A tool call ended before or instead of running.
@@ -105,6 +109,8 @@ pub fn read(line: &str) -> LogLine<'_> {
             conversation,
             calls: number(fields, "sampling_request_count").saturating_sub(number(fields, "sampling_retry_count")),
         },
+        "codex.tool_call_received" => LogLine::ToolCalled { conversation },
+        "codex.tool_result_ready" => LogLine::ToolAnswered { conversation },
         "codex.sandbox_outcome" if field(fields, "outcome") == "denied" => LogLine::SandboxDenied {
             tool: field(fields, "tool_name"),
         },
