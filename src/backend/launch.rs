@@ -110,9 +110,9 @@ pub enum ScratchEntry {
     Copy { path: PathBuf, of: PathBuf },
     /// A copy of a file, 0600; empty if the file is not there.
     CopyOrEmpty { path: PathBuf, of: PathBuf },
-    /// A copy, 0600, of the newest file below `within` (three levels deep at most) whose name ends in `suffix`: a
-    /// conversation that the CLI keeps under a name which only the file system knows. Without such a file nothing is
-    /// made, and the CLI says that it is missing.
+    /// A copy, 0600, of the largest file below `within` (three levels deep at most) whose name ends in `suffix`: a
+    /// conversation that the CLI keeps under a name which only the file system knows, perhaps beside stubs of it.
+    /// Without such a file nothing is made, and the CLI says that it is missing.
     Found {
         path: PathBuf,
         within: PathBuf,

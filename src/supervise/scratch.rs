@@ -96,7 +96,7 @@ impl Scratch {
                 ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?)?,
                 ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &fs::read(of).unwrap_or_default())?,
                 ScratchEntry::Found { path, within, suffix } => {
-                    if let Some((_, file)) = newest(within, suffix, FOUND_DEPTH) {
+                    if let Some((_, file)) = largest(within, suffix, FOUND_DEPTH) {
                         write_private(path, &fs::read(file)?)?;
                     }
                 }
@@ -214,17 +214,17 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
 /// How deep `ScratchEntry::Found` looks.
 const FOUND_DEPTH: u32 = 3;
 
-/// The newest file whose name ends in `suffix`, with its time. Links are not followed.
-fn newest(within: &Path, suffix: &str, depth: u32) -> Option<(std::time::SystemTime, PathBuf)> {
+/// The largest file whose name ends in `suffix`, with its size. Links are not followed.
+fn largest(within: &Path, suffix: &str, depth: u32) -> Option<(u64, PathBuf)> {
     let entries = fs::read_dir(within).ok()?;
     entries
         .flatten()
         .filter_map(|entry| {
             let kind = entry.file_type().ok()?;
             if kind.is_dir() && depth > 1 {
-                newest(&entry.path(), suffix, depth - 1)
+                largest(&entry.path(), suffix, depth - 1)
             } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(suffix) {
-                Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+                Some((entry.metadata().ok()?.len(), entry.path()))
             } else {
                 None
             }
@@ -396,21 +396,14 @@ mod tests {
     }
 
     #[test]
-    fn files_are_copied_and_the_newest_of_several_is_found() {
+    fn files_are_copied_and_the_largest_of_several_is_found() {
         let parent = tempfile::tempdir().unwrap();
         let chats = parent.path().join("tmp/project/chats");
         fs::create_dir_all(&chats).unwrap();
-        let old = chats.join("session-1-abc.jsonl");
-        fs::write(&old, "old").unwrap();
-        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-        File::options()
-            .write(true)
-            .open(&old)
-            .unwrap()
-            .set_modified(past)
-            .unwrap();
-        fs::write(chats.join("session-2-abc.jsonl"), "new").unwrap();
-        fs::write(chats.join("session-3-def.jsonl"), "other").unwrap();
+        let whole = chats.join("session-1-abc.jsonl");
+        fs::write(&whole, "the conversation").unwrap();
+        fs::write(chats.join("session-2-abc.jsonl"), "a stub").unwrap();
+        fs::write(chats.join("session-3-def.jsonl"), "another conversation").unwrap();
         let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
         let path = |name: &str| scratch.path().join(name);
         let found = |name: &str, suffix: &str| ScratchEntry::Found {
@@ -420,7 +413,7 @@ mod tests {
         };
         let copy = ScratchEntry::Copy {
             path: path("deep/copy"),
-            of: old.clone(),
+            of: whole.clone(),
         };
         let absent = ScratchEntry::CopyOrEmpty {
             path: path("deep/absent"),
@@ -430,8 +423,8 @@ mod tests {
             .fill(&[found("fork", "-abc.jsonl"), found("none", "-ghi.jsonl"), copy, absent])
             .unwrap();
         assert_eq!(fs::read(path("deep/absent")).unwrap(), b"");
-        assert_eq!(fs::read_to_string(path("fork")).unwrap(), "new");
-        assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "old");
+        assert_eq!(fs::read_to_string(path("fork")).unwrap(), "the conversation");
+        assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "the conversation");
         assert_eq!(mode(&path("deep/copy")), 0o600);
         assert!(!path("none").exists());
     }

@@ -33,10 +33,10 @@ pub fn headless(request: &Request, site: &Site) -> Result<Plan, Failure> {
     planner.launch.args(["-o", "stream-json"]);
     planner.common_arguments()?;
     let input = planner.input(delivery);
-    if input.len() >= LONGEST_PROMPT {
+    let length = request.prompt.len().max(input.len());
+    if length >= LONGEST_PROMPT {
         return Err(Failure::usage(format!(
-            "the prompt is too long for Gemini CLI: {} bytes, and it reads less than {LONGEST_PROMPT}",
-            input.len()
+            "the prompt is too long for Gemini CLI: {length} bytes, and it takes less than {LONGEST_PROMPT}"
         ))
         .hint("put the text into a file in the working directory and ask the agent to read it"));
     }

@@ -2,7 +2,8 @@
 //! `@path` by the file; it even moves an `@` that names nothing by a space.
 //!
 //! A prompt with none of these goes by standard input. One that has them becomes the text of a private slash command: what
-//! a command submits is not looked into again. Only a prompt that holds the command file's own placeholders as well is
+//! a command submits is not looked into again. So does a long one: the CLI repeats its input in its output, and exits
+//! without waiting for a reader of so much. Only a prompt that holds the command file's own placeholders as well is
 //! altered: a space before a leading `/`, a backslash before `@`.
 
 use crate::request::PromptSyntax;
@@ -13,6 +14,9 @@ const PLACEHOLDERS: &[&str] = &["{{args}}", "!{", "@{"];
 
 /// Characters after which an `@` stands for itself.
 const NO_PATH: &str = " \t\n\r,;!?()[]{}";
+
+/// The longest input that is left to be repeated: half of what a pipe holds.
+const LONGEST_ECHO: usize = 32 << 10;
 
 /// How a prompt is given to the CLI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +136,15 @@ mod tests {
             let parsed: toml::Table = file.parse().unwrap();
             assert_eq!(parsed["prompt"].as_str(), Some(prompt));
         }
+    }
+
+    #[test]
+    fn a_long_prompt_goes_as_the_text_of_a_command() {
+        assert!(matches!(literal(&"x".repeat(LONGEST_ECHO)), Delivery::Text(_)));
+        assert!(matches!(
+            literal(&"x".repeat(LONGEST_ECHO + 1)),
+            Delivery::Command { .. }
+        ));
     }
 
     #[test]

@@ -103,6 +103,8 @@ pub fn patch(request: &Request, rights: &Rights, usage: Use, warnings: &mut Vec<
     patch.set("general", "enableAutoUpdate", json!(false));
     patch.set("general", "enableAutoUpdateNotification", json!(false));
     patch.set("privacy", "usageStatisticsEnabled", json!(false));
+    // Checking the login would load the project's own `.env`, with whatever it sets for the CLI and its children.
+    patch.set("security", "auth", json!({ "useExternal": true }));
     if usage == Use::Headless {
         if let Some(turns) = request.max_turns {
             patch.set("model", "maxSessionTurns", json!(turns));
