@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         program: args.next().ok_or("a program is missing")?.into(),
         args: args.collect(),
         env: Vec::new(),
+        env_file: None,
         cwd: std::env::current_dir()?,
         stdin: Stdin::Closed,
         files: vec![ScratchEntry::File {

@@ -40,6 +40,9 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Changes to the child's environment: a value to set, or `None` to remove.
     pub env: Vec<(OsString, Option<OsString>)>,
+    /// A file of `KEY=VALUE` lines that the CLI would read by itself, if it could be kept from reading a project's as
+    /// well. Its variables are added where they are not set; it need not be there.
+    pub env_file: Option<PathBuf>,
     pub cwd: PathBuf,
     pub stdin: Stdin,
     /// Made in the scratch directory before the child starts, in this order.
@@ -53,6 +56,7 @@ impl Launch {
             program: site.program.clone(),
             args: Vec::new(),
             env: Vec::new(),
+            env_file: None,
             cwd: cwd.to_owned(),
             stdin: Stdin::Closed,
             files: Vec::new(),
@@ -118,8 +122,8 @@ pub enum ScratchEntry {
         within: PathBuf,
         suffix: String,
     },
-    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON; comments are left out), with `patch` merged into it
-    /// key by key.
+    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON; comments are left out), with
+    /// `patch` merged into it key by key.
     MergedJson {
         path: PathBuf,
         base: PathBuf,

@@ -1,8 +1,9 @@
-//! The environment of the CLI, made from ours. Pure: the variables go in, the variables come out.
+//! The environment of the CLI, made from ours. Pure, but for the one file of variables that a launch may name.
 //!
 //! What another agent set for its tools is taken out, because a CLI that finds it believes itself nested: it refuses to
 //! start, joins the wrong session or writes elsewhere.
 
+use super::dotenv;
 use crate::backend::Launch;
 use crate::error::Failure;
 use std::collections::BTreeMap;
@@ -126,6 +127,9 @@ pub(super) fn of_launch(
     // Some CLIs believe PWD rather than the kernel.
     env.insert("PWD".into(), working_directory(&launch.cwd));
     env.remove(OsStr::new("OLDPWD"));
+    for (name, value) in launch.env_file.iter().flat_map(|file| dotenv::read(file)) {
+        env.entry(name.into()).or_insert_with(|| value.into());
+    }
     for (name, value) in &launch.env {
         match value {
             Some(value) => env.insert(name.clone(), value.clone()),
@@ -261,6 +265,7 @@ mod tests {
             program: "/bin/true".into(),
             args: Vec::new(),
             env: vec![("GONE".into(), None), ("NEW".into(), Some("1".into()))],
+            env_file: None,
             cwd: "/some/where".into(),
             stdin: crate::backend::Stdin::Closed,
             files: Vec::new(),
@@ -274,5 +279,27 @@ mod tests {
         assert_eq!(env_of[OsStr::new("PWD")], "/some/where");
         launch.env.push(("PWD".into(), Some("/planned".into())));
         assert_eq!(of_launch(&env, &launch, "token")[OsStr::new("PWD")], "/planned");
+    }
+
+    #[test]
+    fn a_launchs_file_of_variables_adds_what_is_not_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".env");
+        std::fs::write(&file, "KEY=from-file\nHOME=/elsewhere\nPLANNED=file\n").unwrap();
+        let launch = crate::backend::Launch {
+            program: "/bin/true".into(),
+            args: Vec::new(),
+            env: vec![("PLANNED".into(), Some("plan".into()))],
+            env_file: Some(file),
+            cwd: "/".into(),
+            stdin: crate::backend::Stdin::Closed,
+            files: Vec::new(),
+            stop: crate::backend::Stop::Terminate,
+        };
+        let env: BTreeMap<_, _> = ours(&[("HOME", "/home/user")]).into_iter().collect();
+        let env = of_launch(&env, &launch, "token");
+        assert_eq!(env[OsStr::new("KEY")], "from-file");
+        assert_eq!(env[OsStr::new("HOME")], "/home/user");
+        assert_eq!(env[OsStr::new("PLANNED")], "plan");
     }
 }

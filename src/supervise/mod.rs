@@ -8,6 +8,7 @@
 //!   and was orphaned cannot be found there.
 //! - Windows: a job object that ends with its handle.
 
+mod dotenv;
 mod driver;
 pub mod environment;
 mod error;

@@ -90,6 +90,7 @@ pub async fn probe(probe: Probe<'_>) -> Result<ProbeOutput, SpawnError> {
         program: probe.program.to_owned(),
         args: probe.args.to_owned(),
         env: Vec::new(),
+        env_file: None,
         cwd: probe.cwd.to_owned(),
         stdin: Stdin::Closed,
         files: Vec::new(),

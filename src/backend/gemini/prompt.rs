@@ -30,10 +30,8 @@ pub enum Delivery {
 /// The prompt with files to look at. Their paths hold none of the characters that end a path in a prompt.
 pub fn deliver(prompt: &str, syntax: PromptSyntax, attachments: &[PathBuf]) -> Delivery {
     let literal = syntax == PromptSyntax::Literal;
-    if literal
-        && (is_command(prompt) || has_reference(prompt))
-        && !PLACEHOLDERS.iter().any(|text| prompt.contains(text))
-    {
+    let needs_command = is_command(prompt) || has_reference(prompt) || prompt.len() > LONGEST_ECHO;
+    if literal && needs_command && !PLACEHOLDERS.iter().any(|text| prompt.contains(text)) {
         return Delivery::Command {
             file: command_file(prompt, attachments),
         };

@@ -76,6 +76,7 @@ impl Overlay {
             patch,
         });
         launch.env("GEMINI_CLI_HOME", overlay);
+        launch.env_file = Some(original.join(".env"));
         Self { folder, original }
     }
 

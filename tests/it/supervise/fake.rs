@@ -132,6 +132,7 @@ impl Fake {
             program: example("fake_agent"),
             args: steps.iter().map(OsString::from).collect(),
             env: Vec::new(),
+            env_file: None,
             cwd: std::env::temp_dir(),
             stdin: Stdin::Closed,
             files: Vec::new(),

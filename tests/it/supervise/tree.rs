@@ -237,6 +237,7 @@ fn a_dropped_run_leaves_nothing() {
         program: example("fake_agent"),
         args: vec!["daemon".into(), "stubborn".into(), "sleep 1000".into()],
         env: Vec::new(),
+        env_file: None,
         cwd: "/".into(),
         stdin: agentctl::backend::Stdin::Closed,
         files: Vec::new(),
