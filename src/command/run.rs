@@ -2,19 +2,19 @@
 
 use super::conversation::{Branch, Reach, Search, Selected, Selector};
 use super::dry_run;
-use crate::cli::{CommonArgs, OutputFormat, ResumeArgs, RunArgs};
+use crate::cli::{ColorArg, CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
 use crate::decide::{self, Given, RunSettings};
 use crate::engine::{self, Job};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::outcome;
-use crate::report::{self, Json, Pace, Progress, Report, Spool, StreamJson, Text, failure_text};
+use crate::report::{self, Harmless, Json, Pace, Progress, Report, Sanitized, Spool, StreamJson, Text, failure_text};
 use crate::request::{Conversation, Request};
 use crate::session::{Store, TranscriptPolicy, Wait};
 use crate::supervise::SignalPolicy;
 use crate::{backend::Backend, catalog, prompt};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// What the two commands have in common.
@@ -235,13 +235,8 @@ fn start(
     environment: &Environment,
     keeper: Option<engine::Keeper>,
 ) -> Result<Exit, Failure> {
-    let mut reporter: Box<dyn Report> = match settings.output_format {
-        OutputFormat::Json => Box::new(Json),
-        OutputFormat::StreamJson => Box::new(StreamJson),
-        OutputFormat::Text if settings.media || request.schema.is_some() => Box::new(Text::new(Pace::AtTheEnd)),
-        OutputFormat::Text => Box::new(Text::new(Pace::Streamed)),
-    };
-    let mut progress = progress(settings);
+    let mut reporter = reporter(settings, &request);
+    let mut progress = progress(backend, settings);
     let spool = Spool::stdout()
         .map_err(|error| Failure::new(ErrorKind::Crashed, format!("cannot start the output thread: {error}")))?;
     let closed = spool.closed();
@@ -260,6 +255,40 @@ fn start(
     Ok(finished.exit)
 }
 
-fn progress(settings: &RunSettings) -> Box<dyn Progress> {
-    Box::new(report::Plain::new(std::io::stderr(), settings.verbosity))
+/// The asked-for format; on a terminal without anything that the terminal would obey.
+fn reporter(settings: &RunSettings, request: &Request) -> Box<dyn Report> {
+    let pace = match settings.media || request.schema.is_some() {
+        true => Pace::AtTheEnd,
+        false => Pace::Streamed,
+    };
+    match (settings.output_format, std::io::stdout().is_terminal()) {
+        (OutputFormat::Text, false) => Box::new(Text::new(pace)),
+        (OutputFormat::Text, true) => Box::new(Sanitized::new(Text::new(pace), Harmless::Pictured)),
+        (OutputFormat::Json, false) => Box::new(Json),
+        (OutputFormat::Json, true) => Box::new(Sanitized::new(Json, Harmless::Escaped)),
+        (OutputFormat::StreamJson, false) => Box::new(StreamJson),
+        (OutputFormat::StreamJson, true) => Box::new(Sanitized::new(StreamJson, Harmless::Escaped)),
+    }
+}
+
+fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> {
+    let stderr = std::io::stderr();
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if !stderr.is_terminal() || dumb || !settings.progress {
+        return Box::new(report::Plain::new(stderr, settings.verbosity));
+    }
+    let look = report::Look {
+        colored: is_colored(settings.color),
+        shared: std::io::stdout().is_terminal(),
+        verbosity: settings.verbosity,
+    };
+    Box::new(report::Terminal::new(backend.name(), look))
+}
+
+fn is_colored(color: ColorArg) -> bool {
+    match color {
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+        ColorArg::Auto => anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never,
+    }
 }

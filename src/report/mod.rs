@@ -4,15 +4,19 @@
 mod json;
 mod plain;
 mod progress;
+mod sanitize;
 mod spool;
 mod stream_json;
+mod terminal;
 mod text;
 
 pub use json::Json;
 pub use plain::Plain;
 pub use progress::{Progress, Silent, Writing, failure_text};
+pub use sanitize::{Harmless, Sanitized};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
+pub use terminal::{Look, Terminal};
 pub use text::{Pace, Text};
 
 use crate::event::{Event, EventResult};

@@ -1,0 +1,288 @@
+//! Progress for a person at a terminal: a spinner with what the agent is doing, a line for each tool, a closing line
+//! with what it took and how to go on. All of it on stderr.
+
+use super::progress::{Progress, failure_text};
+use super::sanitize;
+use crate::decide::Verbosity;
+use crate::event::{Event, EventResult, Usage};
+use crate::tool::ToolKind;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use owo_colors::{OwoColorize, Style};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+/// How the terminal is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub colored: bool,
+    /// The answer goes to the same terminal, so the spinner must keep out of its way.
+    pub shared: bool,
+    pub verbosity: Verbosity,
+}
+
+/// The longest argument of a tool that is shown.
+const ARGUMENT_SHOWN: usize = 60;
+const TICK: Duration = Duration::from_millis(120);
+
+pub struct Terminal {
+    look: Look,
+    backend: String,
+    spinner: ProgressBar,
+    begun: Instant,
+    tools: HashMap<String, Tool>,
+    current: Option<String>,
+    turns: u32,
+    usage: Usage,
+    /// The answer's last line is not ended: something else must begin a line of its own.
+    open_line: bool,
+}
+
+struct Tool {
+    label: String,
+}
+
+impl Terminal {
+    pub fn new(backend: &str, look: Look) -> Self {
+        let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style =
+            ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        spinner.set_style(style.tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ "));
+        spinner.enable_steady_tick(TICK);
+        let terminal = Self {
+            look,
+            backend: backend.to_owned(),
+            spinner,
+            begun: Instant::now(),
+            tools: HashMap::new(),
+            current: None,
+            turns: 1,
+            usage: Usage::default(),
+            open_line: false,
+        };
+        terminal.describe();
+        terminal
+    }
+
+    /// What the spinner says.
+    fn describe(&self) {
+        let mut message = format!("{} {}s", self.backend, self.begun.elapsed().as_secs());
+        if let Some(tool) = &self.current {
+            let _ = write!(message, " · {tool}");
+        }
+        if self.turns > 1 {
+            let _ = write!(message, " · turn {}", self.turns);
+        }
+        if self.usage.total_tokens > 0 {
+            let _ = write!(message, " · {} tokens", count(self.usage.total_tokens));
+        }
+        self.spinner.set_message(message);
+    }
+
+    /// A line above the spinner.
+    fn say(&mut self, line: &str, style: Style) {
+        let line = match self.look.colored {
+            true => line.style(style).to_string(),
+            false => line.to_owned(),
+        };
+        let gap = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
+        self.spinner.suspend(|| {
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{gap}{line}\n").as_bytes());
+        });
+    }
+
+    fn quiet(&self) -> bool {
+        self.look.verbosity == Verbosity::Quiet
+    }
+
+    fn tool_start(&mut self, id: &str, name: &str, kind: ToolKind, input: Option<&serde_json::value::RawValue>) {
+        let argument = input.and_then(|input| argument(input.get()));
+        let label = match (kind, argument) {
+            (ToolKind::Other, Some(argument)) => format!("{name} {argument}"),
+            (ToolKind::Other, None) => name.to_owned(),
+            (kind, Some(argument)) => format!("{kind} {argument}"),
+            (kind, None) => kind.name().to_owned(),
+        };
+        let label = sanitize::line(&label);
+        self.current = Some(label.clone());
+        self.tools.insert(id.to_owned(), Tool { label });
+        self.resume_spinner();
+    }
+
+    fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
+        let label = self
+            .tools
+            .remove(id)
+            .map_or_else(|| sanitize::line(name), |tool| tool.label);
+        self.current = None;
+        self.turns += u32::from(self.tools.is_empty());
+        if !self.quiet() {
+            match (ok, denied) {
+                (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
+                (false, true) => self.say(&format!("✗ {label} (refused)"), Style::new().red()),
+                (false, false) => self.say(&format!("✗ {label}"), Style::new().dimmed()),
+            }
+        }
+        self.resume_spinner();
+    }
+
+    fn resume_spinner(&mut self) {
+        if self.open_line && self.look.shared {
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"\n");
+            self.open_line = false;
+        }
+        self.spinner.set_draw_target(ProgressDrawTarget::stderr());
+        self.describe();
+    }
+
+    fn closing_line(&self, result: &EventResult) -> String {
+        let mut parts = vec![self.backend.clone()];
+        parts.extend(result.model.clone());
+        parts.push(plural(u64::from(result.turns), "turn"));
+        if result.usage.total_tokens > 0 {
+            parts.push(format!("{} tokens", count(result.usage.total_tokens)));
+        }
+        parts.extend(
+            result
+                .cost_usd
+                .filter(|cost| *cost > 0.0)
+                .map(|cost| format!("${cost:.4}")),
+        );
+        parts.push(format!("{:.1}s", result.duration_ms as f64 / 1000.0));
+        parts.extend(
+            result
+                .session
+                .as_ref()
+                .map(|key| format!("agentctl resume {}", short(key))),
+        );
+        sanitize::line(&parts.join(" · "))
+    }
+}
+
+impl Progress for Terminal {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Text { text } if self.look.shared => {
+                // While the agent talks the line is its own; the spinner comes back with the next tool.
+                self.spinner.set_draw_target(ProgressDrawTarget::hidden());
+                self.open_line = !text.ends_with('\n');
+            }
+            Event::ToolStart { id, name, kind, input } => self.tool_start(id, name, *kind, input.as_deref()),
+            Event::ToolEnd {
+                id, name, ok, denied, ..
+            } => self.tool_end(id, name, *ok, *denied),
+            Event::Usage { usage } => {
+                self.usage = *usage;
+                self.describe();
+            }
+            Event::Retry { attempt, reason, .. } if !self.quiet() => {
+                let text = format!("retry {attempt}: {}", sanitize::line(reason));
+                self.say(&text, Style::new().yellow());
+            }
+            Event::Warning { message } if !self.quiet() => {
+                let text = format!("warning: {}", sanitize::line(message));
+                self.say(&text, Style::new().yellow());
+            }
+            _ => {}
+        }
+    }
+
+    fn trace(&mut self, what: &str, line: &str) {
+        if self.look.verbosity == Verbosity::Verbose {
+            let text = format!("{what} {}", sanitize::line(line));
+            self.say(&text, Style::new().dimmed());
+        }
+    }
+
+    fn result(&mut self, result: &EventResult) {
+        self.spinner.finish_and_clear();
+        // The text reporter ends the answer's last line itself.
+        self.open_line = self.open_line && self.look.shared;
+        if let Some(failure) = &result.error {
+            let text = sanitize::text(failure_text(failure).trim_end(), sanitize::Harmless::Pictured);
+            self.say(&text, Style::new().red());
+        }
+        if !self.quiet() {
+            let text = self.closing_line(result);
+            self.say(&text, Style::new().dimmed());
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.spinner.finish_and_clear();
+    }
+}
+
+/// The one value that tells most about a call: a command, a path, a pattern.
+fn argument(input: &str) -> Option<String> {
+    const TELLING: &[&str] = &[
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "path",
+        "pattern",
+        "query",
+        "url",
+        "description",
+        "prompt",
+    ];
+    let input: serde_json::Map<String, serde_json::Value> = serde_json::from_str(input).ok()?;
+    let told = TELLING
+        .iter()
+        .find_map(|key| input.get(*key))
+        .or_else(|| input.values().next())?;
+    let text = match told {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut short: String = text.chars().take(ARGUMENT_SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    Some(short)
+}
+
+fn short(key: &str) -> &str {
+    key.get(..8).unwrap_or(key)
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A number as people say it: 950, 1.2k, 3.4M.
+fn count(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        1000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_telling_argument_is_shown_short() {
+        assert_eq!(
+            argument(r#"{"description":"d","command":"ls -l"}"#).as_deref(),
+            Some("ls -l")
+        );
+        assert_eq!(argument(r#"{"x":["a"]}"#).as_deref(), Some("[\"a\"]"));
+        assert!(
+            argument(&format!(r#"{{"path":"{}"}}"#, "p".repeat(200)))
+                .unwrap()
+                .ends_with('…')
+        );
+        assert_eq!(argument("[]"), None);
+    }
+
+    #[test]
+    fn numbers_are_said_as_people_say_them() {
+        assert_eq!([count(950), count(1234), count(3_400_000)], ["950", "1.2k", "3.4M"]);
+    }
+}
