@@ -9,7 +9,9 @@ use crate::engine::{self, Job};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::outcome;
-use crate::report::{self, Harmless, Json, Pace, Progress, Report, Sanitized, Spool, StreamJson, Text, failure_text};
+use crate::report::{
+    self, Harmless, Json, Pace, Progress, Report, Sanitized, Spool, StreamJson, Surroundings, Text, failure_text,
+};
 use crate::request::{Conversation, Request};
 use crate::session::{Store, TranscriptPolicy, Wait};
 use crate::supervise::SignalPolicy;
@@ -235,8 +237,12 @@ fn start(
     environment: &Environment,
     keeper: Option<engine::Keeper>,
 ) -> Result<Exit, Failure> {
-    let mut reporter = reporter(settings, &request);
     let mut progress = progress(backend, settings);
+    let surroundings = match progress.shares_the_terminal() {
+        true => Surroundings::Progress,
+        false => Surroundings::Alone,
+    };
+    let mut reporter = reporter(settings, &request, surroundings);
     let spool = Spool::stdout()
         .map_err(|error| Failure::new(ErrorKind::Crashed, format!("cannot start the output thread: {error}")))?;
     let closed = spool.closed();
@@ -256,14 +262,14 @@ fn start(
 }
 
 /// The asked-for format; on a terminal without anything that the terminal would obey.
-fn reporter(settings: &RunSettings, request: &Request) -> Box<dyn Report> {
+fn reporter(settings: &RunSettings, request: &Request, surroundings: Surroundings) -> Box<dyn Report> {
     let pace = match settings.media || request.schema.is_some() {
         true => Pace::AtTheEnd,
         false => Pace::Streamed,
     };
     match (settings.output_format, std::io::stdout().is_terminal()) {
-        (OutputFormat::Text, false) => Box::new(Text::new(pace)),
-        (OutputFormat::Text, true) => Box::new(Sanitized::new(Text::new(pace), Harmless::Pictured)),
+        (OutputFormat::Text, false) => Box::new(Text::new(pace, surroundings)),
+        (OutputFormat::Text, true) => Box::new(Sanitized::new(Text::new(pace, surroundings), Harmless::Pictured)),
         (OutputFormat::Json, false) => Box::new(Json),
         (OutputFormat::Json, true) => Box::new(Sanitized::new(Json, Harmless::Escaped)),
         (OutputFormat::StreamJson, false) => Box::new(StreamJson),

@@ -7,7 +7,6 @@ use crate::backend::{Command, Output, Protocol, Tally};
 use crate::event::{Event, Resumed};
 use crate::mask::Mask;
 use crate::outcome::{self, Ended};
-use crate::report::{Spool, Writing};
 use crate::request::Conversation;
 use crate::supervise::{self, Stream};
 use std::borrow::Cow;
@@ -29,7 +28,6 @@ pub(super) struct RunDriver<'a, 's> {
     pub protocol: Box<dyn Protocol>,
     pub tally: Tally,
     pub stage: &'a mut Stage<'s>,
-    pub spool: Option<&'a mut Spool>,
     pub rules: Rules<'a>,
     pub recorder: Option<Recorder>,
     /// Set with `--verbose`.
@@ -49,7 +47,6 @@ impl<'a, 's> RunDriver<'a, 's> {
             protocol,
             tally: Tally::default(),
             stage,
-            spool: None,
             rules,
             recorder: None,
             mask: None,
@@ -65,16 +62,7 @@ impl<'a, 's> RunDriver<'a, 's> {
     pub fn finish(&mut self, exit: crate::backend::ExitStatus) {
         let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
         self.protocol.finish(exit, &mut out);
-        self.flush();
-    }
-
-    pub fn flush(&mut self) {
-        if let (Some(spool), false) = (self.spool.as_mut(), self.stage.out.is_empty()) {
-            self.stage.progress.writing(Writing::Begins);
-            spool.push(&self.stage.out);
-            self.stage.progress.writing(Writing::Ended);
-        }
-        self.stage.out.clear();
+        self.stage.flush();
     }
 
     fn trace(&mut self, what: &str, line: &[u8]) {
@@ -188,7 +176,7 @@ impl supervise::Driver for RunDriver<'_, '_> {
     }
 
     fn batch_end(&mut self) {
-        self.flush();
+        self.stage.flush();
     }
 
     fn take_commands(&mut self) -> Vec<Command> {

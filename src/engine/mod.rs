@@ -14,19 +14,21 @@ use crate::backend::{Backend, Feature, Sink, Stdin, SupportLevel, Tally};
 use crate::config::Environment;
 use crate::decide::{RunSettings, Verbosity};
 use crate::error::{ErrorKind, Failure};
-use crate::event::{Event, EventResult};
+use crate::event::{Event, EventResult, Resumed, StopReason};
 use crate::exit::Exit;
 use crate::marker::Marker;
 use crate::mask::Mask;
 use crate::outcome::{self, Ended, Facts};
 use crate::report::{Progress, Report, Spool, SpoolError};
-use crate::request::{Conversation, Persistence, Request};
+use crate::request::{Continuation, Conversation, Persistence, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
 use crate::{media, schema};
 use driver::{Rules, RunDriver};
 use recorder::Recorder;
+use serde_json::Value;
 use stage::Stage;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Everything that one run needs.
@@ -70,95 +72,60 @@ pub fn run(job: Job<'_>) -> Finished {
 
 /// The run itself, and the further ones that mend its answer.
 async fn converse(job: Job<'_>) -> Finished {
-    let Job {
-        backend,
-        mut request,
-        settings,
-        environment,
-        keeper,
-        report,
-        progress,
-        output,
-        callback,
-        signals,
-    } = job;
-    let begun = Instant::now();
+    let (spool, closed) = job.output.unzip();
     let mut stage = Stage {
-        report,
+        report: job.report,
         out: Vec::new(),
-        progress,
-        keeper,
-        marker: settings.marker.clone().map(Marker::new),
-        callback,
+        spool,
+        progress: job.progress,
+        keeper: job.keeper,
+        marker: job.settings.marker.clone().map(Marker::new),
+        callback: job.callback,
         progress_count: 0,
     };
-    let (mut spool, closed) = match output {
-        Some((spool, closed)) => (Some(spool), Some(closed)),
-        None => (None, None),
-    };
-    let prompt = request.prompt.clone();
-    let mut attempt = Attempt {
-        backend,
-        settings,
-        environment,
-        signals,
+    let attempt = Attempt {
+        backend: job.backend,
+        settings: job.settings,
+        environment: job.environment,
+        signals: job.signals,
         closed: closed.as_ref(),
+        begun: Instant::now(),
     };
-    let (mut result, mut exit, mut carry) = attempt.settled(&request, &mut stage, spool.as_mut(), begun).await;
-    if settings.or_new
-        && result
-            .error
-            .as_ref()
-            .is_some_and(|error| error.kind == ErrorKind::SessionNotFound)
-    {
-        request.conversation = Conversation::Fresh {
-            id: uuid::Uuid::new_v4(),
-        };
-        if let Some(identity) = &settings.identity {
-            request.prompt = format!("{identity}\n\n{}", request.prompt);
-        }
-        (result, exit, carry) = attempt.settled(&request, &mut stage, spool.as_mut(), begun).await;
+    let mut request = job.request;
+    let prompt = request.prompt.clone();
+    let mut settled = attempt.settled(&request, &mut stage).await;
+    if job.settings.or_new && settled.is(ErrorKind::SessionNotFound) {
+        begin_anew(&mut request, job.settings.identity.as_deref());
+        settled = attempt.settled(&request, &mut stage).await;
     }
-    let mut retries = settings.schema_retries;
-    while let Some(wanted) = &request.schema
-        && !result.is_error
-    {
-        match schema::validate(wanted, &result.response_text, result.structured.take()) {
-            Ok(value) => {
-                result.structured = Some(value);
-                break;
-            }
-            Err(mismatch) if retries > 0 && can_resume(backend, &request, &result) => {
-                retries -= 1;
-                attempt.warn(
-                    &mut stage,
-                    format!("the answer does not fit the schema ({mismatch}): asking again"),
-                );
-                let again = repair_request(&request, wanted, &mismatch, &result, &carry);
-                let (next, next_exit, next_carry) = attempt.settled(&again, &mut stage, spool.as_mut(), begun).await;
-                result = joined(result, next);
-                (exit, carry) = (next_exit, next_carry);
-            }
-            Err(mismatch) => {
-                let failure = Failure::new(
-                    ErrorKind::SchemaMismatch,
-                    format!("the answer does not fit the schema: {mismatch}"),
-                );
-                exit = failure.kind.exit();
-                result.is_error = true;
-                result.stop_reason = crate::event::StopReason::Error;
-                result.error = Some(failure);
-            }
-        }
+    if let Some(wanted) = &request.schema {
+        settled = attempt.fitted(settled, &request, wanted, &mut stage).await;
     }
-    finish(&mut result, settings, &mut stage, &carry, &prompt);
+    complete(&mut settled, job.settings, &mut stage, &prompt);
+    deliver(stage, settled)
+}
+
+/// The conversation was not there, and a new one will do.
+fn begin_anew(request: &mut Request, identity: Option<&str>) {
+    request.conversation = Conversation::Fresh {
+        id: uuid::Uuid::new_v4(),
+    };
+    if let Some(identity) = identity {
+        request.prompt = format!("{identity}\n\n{}", request.prompt);
+    }
+}
+
+/// Reports the result and waits until everything is written.
+fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
+    let Settled { result, mut exit, .. } = settled;
     stage.report.result(&result, &mut stage.out);
+    stage.flush();
     // Nobody is left to be told: `| head` has what it wanted.
-    if !spool.as_ref().is_some_and(Spool::reader_is_gone) {
+    if !stage.spool.as_ref().is_some_and(Spool::reader_is_gone) {
+        stage.settle();
         stage.progress.result(&result);
     }
-    if let Some(mut spool) = spool {
-        spool.push(&stage.out);
+    if let Some(spool) = stage.spool {
         // After a signal or a timeout the reader gets a moment, not all the time in the world.
         let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
         if let Err(error) = spool.finish(patience) {
@@ -173,14 +140,9 @@ async fn converse(job: Job<'_>) -> Finished {
     Finished { result, exit }
 }
 
-/// What only agentctl knows about a result.
-fn finish(
-    result: &mut EventResult,
-    settings: &RunSettings,
-    stage: &mut Stage<'_>,
-    carry: &std::collections::BTreeMap<String, String>,
-    prompt: &str,
-) {
+/// Adds what only agentctl knows about a result.
+fn complete(settled: &mut Settled, settings: &RunSettings, stage: &mut Stage<'_>, prompt: &str) {
+    let Settled { result, carry, .. } = settled;
     if let Some(marker) = &mut stage.marker {
         if !marker.found() {
             // The final text may never have come as a delta.
@@ -192,18 +154,17 @@ fn finish(
     if settings.media {
         (result.response_text, result.media) = media::extract(&result.response_text);
     }
-    if let Some(keeper) = &mut stage.keeper {
-        for message in keeper.finish(result, carry, prompt) {
-            result.warnings.push(message.clone());
-            stage.event(&Event::Warning {
-                message: Cow::Owned(message),
-            });
-        }
+    let Some(mut keeper) = stage.keeper.take() else { return };
+    for message in keeper.finish(result, carry, prompt) {
+        result.warnings.push(message.clone());
+        stage.event(&Event::Warning {
+            message: Cow::Owned(message),
+        });
     }
-    if let Some(keeper) = &stage.keeper {
-        result.session = keeper.key();
-        result.name = keeper.name().map(str::to_owned);
-    }
+    result.session = keeper.key();
+    result.name = keeper.name().map(str::to_owned);
+    // The lock is held until the result is out.
+    stage.keeper = Some(keeper);
 }
 
 fn can_resume(backend: &dyn Backend, request: &Request, result: &EventResult) -> bool {
@@ -212,24 +173,15 @@ fn can_resume(backend: &dyn Backend, request: &Request, result: &EventResult) ->
         && !result.session_id.is_empty()
 }
 
-fn repair_request(
-    request: &Request,
-    wanted: &serde_json::Value,
-    mismatch: &str,
-    result: &EventResult,
-    carry: &std::collections::BTreeMap<String, String>,
-) -> Request {
+fn repair_request(request: &Request, wanted: &Value, mismatch: &str, settled: &Settled) -> Request {
     let mut again = request.clone();
     again.prompt = schema::repair(wanted, mismatch);
     again.attachments.clear();
-    let mut carried = request
-        .conversation
-        .continuation()
-        .map(|of| of.carried.clone())
-        .unwrap_or_default();
-    carried.extend(carry.clone());
-    again.conversation = Conversation::Resume(crate::request::Continuation {
-        native_id: result.session_id.clone(),
+    let carried = request.conversation.continuation().map(|of| of.carried.clone());
+    let mut carried = carried.unwrap_or_default();
+    carried.extend(settled.carry.clone());
+    again.conversation = Conversation::Resume(Continuation {
+        native_id: settled.result.session_id.clone(),
         carried,
     });
     again
@@ -253,7 +205,28 @@ fn joined(earlier: EventResult, later: EventResult) -> EventResult {
     }
 }
 
-type Carry = std::collections::BTreeMap<String, String>;
+type Carry = BTreeMap<String, String>;
+
+/// What a process came to.
+struct Settled {
+    result: EventResult,
+    exit: Exit,
+    /// What the next run of the conversation must know.
+    carry: Carry,
+}
+
+impl Settled {
+    fn is(&self, kind: ErrorKind) -> bool {
+        self.result.error.as_ref().is_some_and(|error| error.kind == kind)
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.exit = failure.kind.exit();
+        self.result.is_error = true;
+        self.result.stop_reason = StopReason::Error;
+        self.result.error = Some(failure);
+    }
+}
 
 /// What stays the same over the processes of one run.
 struct Attempt<'a> {
@@ -262,47 +235,75 @@ struct Attempt<'a> {
     environment: &'a Environment,
     signals: SignalPolicy,
     closed: Option<&'a OutputClosed>,
+    begun: Instant,
 }
 
 impl Attempt<'_> {
-    /// One process from plan to result.
-    async fn settled(
-        &mut self,
-        request: &Request,
-        stage: &mut Stage<'_>,
-        spool: Option<&mut Spool>,
-        begun: Instant,
-    ) -> (EventResult, Exit, Carry) {
-        match self.process(request, stage, spool).await {
-            Ok((tally, ended, ending, warnings)) => {
-                let carry = tally.carry.clone();
-                let conversation = match self.settings.or_new {
-                    true if outcome::resumed(&request.conversation, tally.session_id.as_deref())
-                        == Default::default() =>
-                    {
-                        Cow::Owned(Conversation::Fresh { id: uuid::Uuid::nil() })
-                    }
-                    _ => Cow::Borrowed(&request.conversation),
-                };
-                let (mut result, exit) = outcome::settle(Facts {
-                    backend: self.backend.name(),
-                    display_name: self.backend.display_name(),
-                    conversation: &conversation,
-                    tally,
-                    ended,
-                    exit: ending.exit,
-                    stderr_tail: &ending.stderr_tail,
-                    max_turns: request.max_turns,
-                    duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-                });
-                result.warnings.splice(0..0, warnings);
-                (result, exit, carry)
-            }
-            Err(failure) => {
-                let (result, exit) = outcome::refused(self.backend.name(), failure);
-                (result, exit, Carry::new())
+    /// Checks the answer against the schema, and asks again as often as was allowed.
+    async fn fitted(&self, mut settled: Settled, request: &Request, wanted: &Value, stage: &mut Stage<'_>) -> Settled {
+        let mut retries = self.settings.schema_retries;
+        while !settled.result.is_error {
+            let native = settled.result.structured.take();
+            match schema::validate(wanted, &settled.result.response_text, native) {
+                Ok(value) => {
+                    settled.result.structured = Some(value);
+                    break;
+                }
+                Err(mismatch) if retries > 0 && can_resume(self.backend, request, &settled.result) => {
+                    retries -= 1;
+                    self.warn(
+                        stage,
+                        format!("the answer does not fit the schema ({mismatch}): asking again"),
+                    );
+                    let again = repair_request(request, wanted, &mismatch, &settled);
+                    let next = self.settled(&again, stage).await;
+                    settled = Settled {
+                        result: joined(settled.result, next.result),
+                        ..next
+                    };
+                }
+                Err(mismatch) => {
+                    let message = format!("the answer does not fit the schema: {mismatch}");
+                    settled.fail(Failure::new(ErrorKind::SchemaMismatch, message));
+                }
             }
         }
+        settled
+    }
+
+    /// One process from plan to result.
+    async fn settled(&self, request: &Request, stage: &mut Stage<'_>) -> Settled {
+        let (tally, ended, ending, warnings) = match self.process(request, stage).await {
+            Ok(done) => done,
+            Err(failure) => {
+                let (result, exit) = outcome::refused(self.backend.name(), failure);
+                return Settled {
+                    result,
+                    exit,
+                    carry: Carry::new(),
+                };
+            }
+        };
+        let carry = tally.carry.clone();
+        let reported = outcome::resumed(&request.conversation, tally.session_id.as_deref());
+        let anew = Conversation::Fresh { id: uuid::Uuid::nil() };
+        let (mut result, exit) = outcome::settle(Facts {
+            backend: self.backend.name(),
+            display_name: self.backend.display_name(),
+            // A CLI that began a new conversation by itself did what `--or-new` asks for.
+            conversation: match self.settings.or_new && reported == Resumed::Fresh {
+                true => &anew,
+                false => &request.conversation,
+            },
+            tally,
+            ended,
+            exit: ending.exit,
+            stderr_tail: &ending.stderr_tail,
+            max_turns: request.max_turns,
+            duration_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        result.warnings.splice(0..0, warnings);
+        Settled { result, exit, carry }
     }
 
     fn warn(&self, stage: &mut Stage<'_>, message: String) {
@@ -313,10 +314,9 @@ impl Attempt<'_> {
 
     /// Starts the CLI and drives it to its end.
     async fn process(
-        &mut self,
+        &self,
         request: &Request,
         stage: &mut Stage<'_>,
-        spool: Option<&mut Spool>,
     ) -> Result<(Tally, Ended, Ending, Vec<String>), Failure> {
         let scratch = Scratch::create();
         let mut scratch = scratch.map_err(|error| {
@@ -376,14 +376,13 @@ impl Attempt<'_> {
             .as_ref()
             .and_then(|keeper| keeper.guard().file().try_clone().ok());
         let mut driver = RunDriver::new(self.backend.protocol(request), stage, rules);
-        driver.spool = spool;
         driver.mask = mask.as_ref();
         driver.raw_events = self.settings.raw_events;
         driver.recorder = recorder;
         if let (Some(recorder), Stdin::Bytes(bytes) | Stdin::Held(bytes)) = (&mut driver.recorder, &plan.launch.stdin) {
             recorder.stdin(bytes);
         }
-        driver.flush();
+        driver.stage.flush();
         let run = supervise::Run {
             launch: &plan.launch,
             env: &env,

@@ -5,8 +5,9 @@ use super::keeper::Keeper;
 use crate::backend::Sink;
 use crate::event::Event;
 use crate::marker::Marker;
-use crate::report::{Progress, Report};
+use crate::report::{Progress, Report, Spool};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// A library caller's streaming callback.
 pub type OnEvent<'a> = dyn FnMut(&Event<'_>) + 'a;
@@ -15,6 +16,8 @@ pub(super) struct Stage<'a> {
     pub report: &'a mut dyn Report,
     /// Bytes for stdout that were not handed on yet.
     pub out: Vec<u8>,
+    /// Where they go.
+    pub spool: Option<Spool>,
     pub progress: &'a mut dyn Progress,
     pub keeper: Option<Keeper>,
     pub marker: Option<Marker>,
@@ -23,10 +26,38 @@ pub(super) struct Stage<'a> {
     pub progress_count: u64,
 }
 
+/// How long a progress line waits for the answer that comes before it on the same terminal.
+const SHARED_PATIENCE: Duration = Duration::from_millis(100);
+
 impl Stage<'_> {
-    fn emit(&mut self, event: &Event<'_>) {
-        self.report.event(event, &mut self.out);
+    /// Hands on what was reported.
+    pub fn flush(&mut self) {
+        if let Some(spool) = &mut self.spool {
+            spool.push(&self.out);
+        }
+        self.out.clear();
+    }
+
+    /// On a terminal that the answer shares with the progress display: waits a moment until the answer so far is there.
+    pub fn settle(&mut self) {
+        self.flush();
+        if let (Some(spool), true) = (&self.spool, self.progress.shares_the_terminal()) {
+            spool.settle(SHARED_PATIENCE);
+        }
+    }
+
+    /// Lets the progress display say something. On a terminal that it shares with the answer, the answer so far comes
+    /// first.
+    fn show(&mut self, event: &Event<'_>) {
+        if self.progress.shares_the_terminal() && !matches!(event, Event::Text { .. }) {
+            self.settle();
+        }
         self.progress.event(event);
+    }
+
+    fn emit(&mut self, event: &Event<'_>) {
+        self.show(event);
+        self.report.event(event, &mut self.out);
         if let Some(callback) = &mut self.callback {
             callback(event);
         }

@@ -12,12 +12,12 @@ mod text;
 
 pub use json::Json;
 pub use plain::Plain;
-pub use progress::{Progress, Silent, Writing, failure_text};
+pub use progress::{Progress, Silent, failure_text};
 pub use sanitize::{Harmless, Sanitized};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use terminal::{Look, Terminal};
-pub use text::{Pace, Text};
+pub use text::{Pace, Surroundings, Text};
 
 use crate::event::{Event, EventResult};
 

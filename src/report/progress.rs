@@ -11,18 +11,13 @@ pub trait Progress {
     /// A raw line of the CLI, or the command itself, with secrets masked (`--verbose`).
     fn trace(&mut self, _what: &str, _line: &str) {}
 
-    /// Bytes of the answer are about to be written to stdout; `false` afterwards.
-    fn writing(&mut self, _begins: Writing) {}
+    /// Whether the answer is written to the same terminal.
+    fn shares_the_terminal(&self) -> bool {
+        false
+    }
 
     /// The run is over.
     fn result(&mut self, _result: &EventResult) {}
-}
-
-/// Around a write to stdout, so that a spinner on the same terminal can step aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
-    Begins,
-    Ended,
 }
 
 /// Nobody watches.

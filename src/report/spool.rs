@@ -176,6 +176,17 @@ impl Spool {
         self.shared.lock().end == Some(End::Closed)
     }
 
+    /// Waits a moment until everything is written, so that what another stream shows on the same terminal comes after it.
+    pub fn settle(&self, patience: Duration) {
+        let mut state = self.shared.lock();
+        let give_up = Instant::now() + patience;
+        while !state.is_empty() && state.end.is_none() && Instant::now() < give_up {
+            let left = give_up.saturating_duration_since(Instant::now());
+            let waited = self.shared.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Waits until everything is written, or the reader is gone, or the patience is over.
     pub fn finish(self, patience: Option<Duration>) -> Result<(), SpoolError> {
         let give_up = patience.and_then(|patience| Instant::now().checked_add(patience));

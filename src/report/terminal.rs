@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{OwoColorize, Style};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 /// How the terminal is used.
@@ -28,9 +29,11 @@ const TICK: Duration = Duration::from_millis(120);
 pub struct Terminal {
     look: Look,
     backend: String,
-    spinner: ProgressBar,
+    /// There is none while the agent talks on the same terminal.
+    spinner: Option<ProgressBar>,
     begun: Instant,
-    tools: HashMap<String, Tool>,
+    /// The calls that are open: what is shown for each.
+    tools: HashMap<String, String>,
     current: Option<String>,
     turns: u32,
     usage: Usage,
@@ -38,21 +41,12 @@ pub struct Terminal {
     open_line: bool,
 }
 
-struct Tool {
-    label: String,
-}
-
 impl Terminal {
     pub fn new(backend: &str, look: Look) -> Self {
-        let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style =
-            ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        spinner.set_style(style.tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ "));
-        spinner.enable_steady_tick(TICK);
-        let terminal = Self {
+        let mut terminal = Self {
             look,
             backend: backend.to_owned(),
-            spinner,
+            spinner: None,
             begun: Instant::now(),
             tools: HashMap::new(),
             current: None,
@@ -60,13 +54,43 @@ impl Terminal {
             usage: Usage::default(),
             open_line: false,
         };
-        terminal.describe();
+        terminal.spin();
         terminal
+    }
+
+    /// Shows the spinner, on a line of its own.
+    fn spin(&mut self) {
+        self.end_line();
+        if self.spinner.is_none() {
+            let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            // `elapsed` counts from the start of the run, however often the spinner comes and goes.
+            let spinner = spinner.with_elapsed(self.begun.elapsed());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+                spinner.set_style(style.tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ "));
+            }
+            spinner.enable_steady_tick(TICK);
+            self.spinner = Some(spinner);
+        }
+        self.describe();
+    }
+
+    fn clear(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+    }
+
+    /// Ends the answer's last line, if it is open on this terminal.
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            let _ = std::io::stderr().write_all(b"\n");
+        }
     }
 
     /// What the spinner says.
     fn describe(&self) {
-        let mut message = format!("{} {}s", self.backend, self.begun.elapsed().as_secs());
+        let Some(spinner) = &self.spinner else { return };
+        let mut message = self.backend.clone();
         if let Some(tool) = &self.current {
             let _ = write!(message, " · {tool}");
         }
@@ -76,19 +100,23 @@ impl Terminal {
         if self.usage.total_tokens > 0 {
             let _ = write!(message, " · {} tokens", count(self.usage.total_tokens));
         }
-        self.spinner.set_message(message);
+        spinner.set_message(message);
     }
 
     /// A line above the spinner.
     fn say(&mut self, line: &str, style: Style) {
+        self.end_line();
         let line = match self.look.colored {
-            true => line.style(style).to_string(),
-            false => line.to_owned(),
+            true => format!("{}\n", line.style(style)),
+            false => format!("{line}\n"),
         };
-        let gap = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
-        self.spinner.suspend(|| {
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{gap}{line}\n").as_bytes());
-        });
+        let write = || {
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        };
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(write),
+            None => write(),
+        }
     }
 
     fn quiet(&self) -> bool {
@@ -105,15 +133,15 @@ impl Terminal {
         };
         let label = sanitize::line(&label);
         self.current = Some(label.clone());
-        self.tools.insert(id.to_owned(), Tool { label });
-        self.resume_spinner();
+        self.tools.insert(id.to_owned(), label);
+        self.spin();
     }
 
     fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
         let label = self
             .tools
             .remove(id)
-            .map_or_else(|| sanitize::line(name), |tool| tool.label);
+            .map_or_else(|| sanitize::line(name), |label| label);
         self.current = None;
         self.turns += u32::from(self.tools.is_empty());
         if !self.quiet() {
@@ -123,16 +151,7 @@ impl Terminal {
                 (false, false) => self.say(&format!("✗ {label}"), Style::new().dimmed()),
             }
         }
-        self.resume_spinner();
-    }
-
-    fn resume_spinner(&mut self) {
-        if self.open_line && self.look.shared {
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"\n");
-            self.open_line = false;
-        }
-        self.spinner.set_draw_target(ProgressDrawTarget::stderr());
-        self.describe();
+        self.spin();
     }
 
     fn closing_line(&self, result: &EventResult) -> String {
@@ -164,7 +183,7 @@ impl Progress for Terminal {
         match event {
             Event::Text { text } if self.look.shared => {
                 // While the agent talks the line is its own; the spinner comes back with the next tool.
-                self.spinner.set_draw_target(ProgressDrawTarget::hidden());
+                self.clear();
                 self.open_line = !text.ends_with('\n');
             }
             Event::ToolStart { id, name, kind, input } => self.tool_start(id, name, *kind, input.as_deref()),
@@ -187,6 +206,10 @@ impl Progress for Terminal {
         }
     }
 
+    fn shares_the_terminal(&self) -> bool {
+        self.look.shared
+    }
+
     fn trace(&mut self, what: &str, line: &str) {
         if self.look.verbosity == Verbosity::Verbose {
             let text = format!("{what} {}", sanitize::line(line));
@@ -195,9 +218,9 @@ impl Progress for Terminal {
     }
 
     fn result(&mut self, result: &EventResult) {
-        self.spinner.finish_and_clear();
-        // The text reporter ends the answer's last line itself.
-        self.open_line = self.open_line && self.look.shared;
+        self.clear();
+        // The reporter ended the answer's last line.
+        self.open_line = false;
         if let Some(failure) = &result.error {
             let text = sanitize::text(failure_text(failure).trim_end(), sanitize::Harmless::Pictured);
             self.say(&text, Style::new().red());
@@ -211,7 +234,7 @@ impl Progress for Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.spinner.finish_and_clear();
+        self.clear();
     }
 }
 

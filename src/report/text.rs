@@ -19,20 +19,32 @@ pub struct Text {
     /// A tool was used since the last text: what follows is a paragraph of its own.
     after_tool: bool,
     said: bool,
+    surroundings: Surroundings,
+}
+
+/// What else is on the way of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Nothing: paragraphs are set apart by an empty line.
+    #[default]
+    Alone,
+    /// Lines about tools on the same terminal, which end an open line and set paragraphs apart.
+    Progress,
 }
 
 impl Text {
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: Pace, surroundings: Surroundings) -> Self {
         Self {
             pace,
             open_line: false,
             after_tool: false,
             said: false,
+            surroundings,
         }
     }
 
     fn say(&mut self, text: &str, out: &mut Vec<u8>) {
-        if self.after_tool && self.said {
+        if self.after_tool && self.said && self.surroundings == Surroundings::Alone {
             out.extend_from_slice(if self.open_line { b"\n\n" } else { b"\n" });
         }
         self.after_tool = false;
@@ -77,7 +89,7 @@ mod tests {
     use crate::tool::ToolKind;
 
     fn render(events: &[Event<'_>]) -> String {
-        let (mut reporter, mut out) = (Text::new(Pace::Streamed), Vec::new());
+        let (mut reporter, mut out) = (Text::new(Pace::Streamed, Surroundings::Alone), Vec::new());
         for event in events {
             reporter.event(event, &mut out);
         }
