@@ -33,7 +33,7 @@ const CAPABILITIES: Capabilities = Capabilities(&[
     ),
     (
         Feature::Full,
-        Support::native("Pi's default: it has no permissions of its own"),
+        Support::native("Pi's default; the project's .pi/settings.json is trusted, its extensions are off"),
     ),
     (Feature::AllowTool, Support::native("--tools; whole tools, no patterns")),
     (

@@ -2,7 +2,7 @@
 //! directory.
 
 use super::rights::{self, Surface};
-use crate::backend::{Launch, Plan, Site, Stdin, Stop};
+use crate::backend::{Launch, Plan, Site, Stdin, Stop, options};
 use crate::error::Failure;
 use crate::request::{Conversation, Effort, Persistence, Placement, PromptSyntax, Request};
 use std::ffi::OsString;
@@ -60,6 +60,7 @@ pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
 }
 
 fn common(request: &Request, site: &Site, surface: Surface) -> Result<Plan, Failure> {
+    options::check("pi", &request.options, OPTIONS)?;
     let mut launch = Launch::new(site, &request.cwd);
     let mut warnings = Vec::new();
     launch.stop = Stop::Terminate;
@@ -116,23 +117,6 @@ fn model(request: &Request, launch: &mut Launch, warnings: &mut Vec<String>) -> 
                 );
             }
         }
-    }
-    known_options(request)
-}
-
-fn known_options(request: &Request) -> Result<(), Failure> {
-    for name in request.options.keys() {
-        if OPTIONS.iter().any(|(known, _)| known == name) {
-            continue;
-        }
-        let valid: Vec<&str> = OPTIONS.iter().map(|(known, _)| *known).collect();
-        let near = valid
-            .iter()
-            .find(|known| strsim::jaro_winkler(known, name) > 0.8)
-            .map_or(String::new(), |known| format!("; did you mean `{known}`?"));
-        return Err(
-            Failure::usage(format!("Pi has no option `{name}`{near}")).hint(format!("valid: {}", valid.join(", ")))
-        );
     }
     Ok(())
 }
