@@ -2,6 +2,7 @@
 
 use super::protocol::BackgroundTasks;
 use crate::backend::Launch;
+use crate::backend::options::check;
 use crate::error::Failure;
 use crate::request::Request;
 
@@ -28,9 +29,7 @@ pub struct Options<'a> {
 
 impl<'a> Options<'a> {
     pub fn of(request: &'a Request) -> Result<Self, Failure> {
-        if let Some(name) = request.options.keys().find(|name| !is_known(name)) {
-            return Err(unknown(name));
-        }
+        check("Claude", &request.options, OPTIONS)?;
         let option = |name: &str| request.options.get(name).map(String::as_str);
         Ok(Self {
             background: match option("background-tasks") {
@@ -60,19 +59,6 @@ impl<'a> Options<'a> {
     }
 }
 
-fn is_known(name: &str) -> bool {
-    OPTIONS.iter().any(|(known, _)| *known == name)
-}
-
-fn unknown(name: &str) -> Failure {
-    let names: Vec<_> = OPTIONS.iter().map(|(known, _)| *known).collect();
-    let hint = match crate::suggest::closest(name, &names) {
-        Some(known) => format!("did you mean `{known}`? there are: {}", names.join(", ")),
-        None => format!("there are: {}", names.join(", ")),
-    };
-    Failure::usage(format!("Claude has no option `{name}`")).hint(hint)
-}
-
 /// An amount of money, which the CLI would ignore if it were not one.
 fn amount(text: &str) -> Result<&str, Failure> {
     match text.parse::<f64>() {
@@ -94,9 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_option_names_its_neighbour() {
-        let failure = Options::of(&request("fallback-modle", "x")).unwrap_err();
-        assert!(failure.hint.unwrap().contains("did you mean `fallback-model`?"));
+    fn an_unknown_option_is_refused() {
+        assert!(Options::of(&request("fallback-modle", "x")).is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::failure;
 use super::message::Messages;
 use super::wire::{ApiRetry, Header, Init, ModelFallback, PermissionDenied, RateLimitLine, ResultLine, Task};
 use crate::backend::wire::{Reader, Unreadable};
-use crate::backend::{Output, Protocol};
+use crate::backend::{Output, Protocol, Tally};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{StopReason, Usage};
 use crate::request::{Permission, Request};
@@ -161,6 +161,14 @@ impl ClaudeProtocol {
     }
 
     fn result(&mut self, result: &ResultLine<'_>, out: &mut Output<'_>) {
+        let failure = failure::of_result(result, self.messages.error(), self.limit_resets_at);
+        // A conversation that is not there is reported under the id that was asked for.
+        if !failure
+            .as_ref()
+            .is_some_and(|failure| failure.kind == ErrorKind::SessionNotFound)
+        {
+            out.session(&result.session_id, None);
+        }
         if let Some(usage) = total_usage(result) {
             out.usage(usage);
         }
@@ -171,17 +179,9 @@ impl ClaudeProtocol {
             out.turns(result.num_turns);
         }
         self.messages.denials(&result.permission_denials, out);
-        let failure = failure::of_result(result, self.messages.error(), self.limit_resets_at);
-        // A conversation that is not there is reported under the id that was asked for.
-        if !failure
-            .as_ref()
-            .is_some_and(|failure| failure.kind == ErrorKind::SessionNotFound)
-        {
-            out.session(&result.session_id, None);
-        }
         match failure {
-            // We stopped it ourselves, for a reason that is known.
-            Some(failure) if failure.kind == ErrorKind::Interrupted && out.tally().failure.is_some() => {}
+            // We stopped it ourselves: the outcome was known before.
+            Some(failure) if failure.kind == ErrorKind::Interrupted && is_settled(out.tally()) => {}
             Some(failure) => {
                 if &*result.subtype == "error_max_budget_usd" {
                     out.stop_reason(StopReason::BudgetLimit);
@@ -222,7 +222,7 @@ impl Protocol for ClaudeProtocol {
     }
 
     fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
-        if out.tally().completed || out.tally().failure.is_some() {
+        if is_settled(out.tally()) {
             return;
         }
         if let Some(failure) = failure::of_stderr(&String::from_utf8_lossy(line)) {
@@ -294,6 +294,10 @@ impl Kind {
             _ => Self::Unknown,
         }
     }
+}
+
+fn is_settled(tally: &Tally) -> bool {
+    tally.completed || tally.failure.is_some()
 }
 
 fn model_fallback(fallback: &ModelFallback<'_>, out: &mut Output<'_>) {
