@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(backend::mock::agent::run(rest.to_vec()));
     }
     match cli::Cli::try_parse_from(args) {
-        Ok(cli) => command::dispatch(cli).into(),
+        Ok(cli) => command::dispatch(cli),
         Err(error) => {
             // Help and version are no errors; a closed pipe is not ours to complain about.
             let _ = error.print();

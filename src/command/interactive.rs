@@ -1,11 +1,53 @@
-//! `-i`: the CLI's own terminal UI, with the same backend, model, permission, directory and conversation.
+//! `-i`: the CLI's own terminal UI, with the same backend, model, permission, directory and conversation. Its exit code
+//! is ours.
 
-use crate::backend::{Backend, Feature};
-use crate::error::Failure;
-use std::io::IsTerminal;
+use crate::backend::{Backend, ExitStatus, Feature, Launch};
+use crate::config::Environment;
+use crate::decide::RunSettings;
+use crate::engine::{self, Keeper, Mode, Prepared};
+use crate::error::{ErrorKind, Failure};
+use crate::request::{Conversation, Request};
+use crate::supervise::{self, Scratch};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+
+pub fn run(
+    backend: &dyn Backend,
+    request: &Request,
+    settings: &RunSettings,
+    environment: &Environment,
+    keeper: Option<Keeper>,
+) -> Result<u8, Failure> {
+    check(backend)?;
+    let scratch = Scratch::create().map_err(|error| {
+        Failure::new(
+            ErrorKind::Crashed,
+            format!("cannot make a private temporary directory: {error}"),
+        )
+    })?;
+    let path = scratch.path().to_owned();
+    let Prepared { plan, env } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
+    for warning in settings.warnings.iter().chain(&plan.warnings) {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    let made = scratch.fill(&plan.launch.files);
+    made.map_err(|error| {
+        Failure::new(
+            ErrorKind::Crashed,
+            format!("cannot make the run's private files: {error}"),
+        )
+    })?;
+    let exit = supervise::interactive(&plan.launch, &env).map_err(|error| error.failure())?;
+    if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch)) {
+        if let Some(warning) = keeper.begin(&id) {
+            let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        }
+    }
+    Ok(code(exit))
+}
 
 /// Whether an interactive run makes sense here.
-pub fn check(backend: &dyn Backend) -> Result<(), Failure> {
+fn check(backend: &dyn Backend) -> Result<(), Failure> {
     let support = backend.capabilities().of(Feature::Interactive);
     if !support.is_supported() {
         return Err(Failure::usage(format!(
@@ -21,4 +63,22 @@ pub fn check(backend: &dyn Backend) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// The CLI's id of the conversation: the one that went on, or the one that we chose, if the CLI lets us choose.
+fn known_id(request: &Request, launch: &Launch) -> Option<String> {
+    match &request.conversation {
+        Conversation::Resume(of) => Some(of.native_id.clone()),
+        Conversation::Fresh { id } | Conversation::Fork { id, .. } => {
+            let id = id.to_string();
+            let chosen = OsString::from(&id);
+            launch.args.contains(&chosen).then_some(id)
+        }
+    }
+}
+
+/// As a shell would tell it.
+fn code(exit: ExitStatus) -> u8 {
+    let code = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code & 0xff).unwrap_or(1)
 }

@@ -14,19 +14,20 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::report::failure_text;
 use std::io::Write;
+use std::process::ExitCode;
 
 /// Runs what was typed.
-pub fn dispatch(cli: Cli) -> Exit {
+pub fn dispatch(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
-        Command::Run(args) => Ok(run::run(&args)),
-        Command::Resume(args) => Ok(run::resume(&args)),
+        Command::Run(args) => return run::run(&args).into(),
+        Command::Resume(args) => return run::resume(&args).into(),
         Command::Sessions(args) => sessions_args::run(args),
         Command::Completions(args) => generate::completions(args.shell),
         Command::Man { dir } => generate::man(dir.as_deref()),
         Command::Schema { of } => generate::schema(of),
         Command::Help { topic } => topics::help(&topic),
     };
-    outcome.unwrap_or_else(|failure| complain(&failure))
+    outcome.unwrap_or_else(|failure| complain(&failure)).into()
 }
 
 fn complain(failure: &Failure) -> Exit {

@@ -27,7 +27,7 @@ struct Typed<'a> {
     branch: Branch,
 }
 
-pub fn run(args: &RunArgs) -> Exit {
+pub fn run(args: &RunArgs) -> u8 {
     let selector = match &args.session {
         Some(name) => Selector::Named(name.clone()),
         None => Selector::New,
@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Exit {
     })
 }
 
-pub fn resume(args: &ResumeArgs) -> Exit {
+pub fn resume(args: &ResumeArgs) -> u8 {
     let branch = if args.fork { Branch::Fork } else { Branch::Continue };
     let reach = if args.any_dir {
         Reach::AnyDirectory
@@ -73,7 +73,7 @@ pub fn resume(args: &ResumeArgs) -> Exit {
 }
 
 /// Runs, and tells in the asked-for format what kept it from running.
-fn told(typed: &Typed<'_>) -> Exit {
+fn told(typed: &Typed<'_>) -> u8 {
     match perform(typed) {
         Ok(exit) => exit,
         Err(failure) => complain(typed.common, failure),
@@ -81,22 +81,22 @@ fn told(typed: &Typed<'_>) -> Exit {
 }
 
 /// A failure before the run: an error for people, and a result for programs.
-fn complain(args: &CommonArgs, failure: Failure) -> Exit {
-    let exit = failure.kind.exit();
+fn complain(args: &CommonArgs, failure: Failure) -> u8 {
+    let exit = failure.kind.exit().code();
     let _ = std::io::stderr().write_all(failure_text(&failure).as_bytes());
     let mut reporter: Box<dyn Report> = match args.output_format {
         Some(OutputFormat::Json) => Box::new(Json),
         Some(OutputFormat::StreamJson) => Box::new(StreamJson),
         Some(OutputFormat::Text) | None => return exit,
     };
-    let (result, exit) = outcome::refused(args.backend.as_deref().unwrap_or_default(), failure);
+    let (result, _) = outcome::refused(args.backend.as_deref().unwrap_or_default(), failure);
     let mut out = Vec::new();
     reporter.result(&result, &mut out);
     let _ = std::io::stdout().write_all(&out);
     exit
 }
 
-fn perform(typed: &Typed<'_>) -> Result<Exit, Failure> {
+fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let args = typed.common;
     let here = working_directory(args.cwd.as_deref())?;
     let environment = Environment::of_process();
@@ -131,7 +131,7 @@ fn perform(typed: &Typed<'_>) -> Result<Exit, Failure> {
         ));
     }
     if settings.dry_run {
-        return dry_run::print(backend, &request, &settings, &environment);
+        return dry_run::print(backend, &request, &settings, &environment).map(Exit::code);
     }
     let mcp_configs: Vec<PathBuf> = layers
         .mcp_config()
@@ -149,10 +149,9 @@ fn perform(typed: &Typed<'_>) -> Result<Exit, Failure> {
         false => selected.keeper(&request, settings.identity.as_deref(), &mcp_configs, transcript),
     };
     if settings.interactive {
-        super::interactive::check(backend)?;
-        return Err(Failure::usage("--interactive is not built yet"));
+        return super::interactive::run(backend, &request, &settings, &environment, keeper);
     }
-    start(backend, request, &settings, &environment, keeper)
+    start(backend, request, &settings, &environment, keeper).map(Exit::code)
 }
 
 fn select(
