@@ -80,7 +80,7 @@ fn one_run(place: &Place, seed: u64) -> (Fate, Ended) {
     for _ in 0..random.next() % 4 {
         steps.push(random.one_of(MISBEHAVIOUR));
     }
-    if random.next() % 4 > 0 {
+    if !random.next().is_multiple_of(4) {
         steps.extend([ANSWER, END]);
     }
     steps.push(random.one_of(LAST));
