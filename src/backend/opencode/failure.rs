@@ -11,15 +11,16 @@ const RETRY_HINT: &str = "the conversation can be resumed later";
 /// The failure that an `error` event tells.
 pub fn of_event(error: &ErrorBody<'_>) -> Failure {
     let data = &error.data;
-    let message = match &*data.message {
-        "" if error.name.is_empty() => "OpenCode reported an error without a text",
-        "" => &*error.name,
-        message => message,
-    };
+    let told = [&data.message, &error.name, &error.tag];
+    let message = told
+        .into_iter()
+        .find(|text| !text.is_empty())
+        .map_or("OpenCode reported an error without a text", |text| &**text);
     let kind = match (&*error.name, data.status_code) {
         ("ProviderAuthError", _) => ErrorKind::Auth,
         ("ContextOverflowError", _) => ErrorKind::ContextLength,
         ("MessageAbortedError", _) => ErrorKind::Interrupted,
+        ("", None) if &*error.tag == "BadRequest" => ErrorKind::InvalidRequest,
         (_, Some(status)) => match ErrorKind::from_http_status(status) {
             ErrorKind::InvalidRequest if speaks_of_length(message) || speaks_of_length(&data.response_body) => {
                 ErrorKind::ContextLength

@@ -342,7 +342,13 @@ impl<'a> Planner<'a> {
         self.config.set("permission", &limits.table)?;
         // Programs that run on a read or an edit, some of them out of the project.
         self.config.set("lsp", &false)?;
-        self.config.set("formatter", &false)
+        self.config.set("formatter", &false)?;
+        let confined = self.request.permission < Permission::Full && limits.table.edits_without_commands();
+        if confined {
+            // In a repository all of it counts as the working directory. Where git finds none, only the directory does.
+            self.launch.env("GIT_DIR", self.site.scratch("no-repository"));
+        }
+        Ok(())
     }
 }
 

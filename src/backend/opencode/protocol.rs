@@ -21,6 +21,9 @@ pub const DIRECTORY: &str = "directory";
 /// A model whose stream ends without a reason is asked again for ever: this many times in a row are enough.
 const BROKEN_STREAMS: u32 = 3;
 
+/// How the error of a call of a tool that is not on offer begins.
+const UNAVAILABLE: &str = "Model tried to call unavailable tool";
+
 /// How often OpenCode retries a failed request.
 const RETRIES: u32 = 5;
 
@@ -200,7 +203,8 @@ impl OpenCodeProtocol {
         let input = state.input.filter(|_| part.tool.0 == "invalid");
         if let Some(invalid) = input.and_then(|input| serde_json::from_str::<InvalidInput<'_>>(input.get()).ok()) {
             out.tool_start(&part.call, &invalid.tool, tools::kind(&invalid.tool), None);
-            out.tool_end(&part.call, self.unavailable(&invalid), Some(&invalid.error));
+            let outcome = self.unavailable(&invalid.tool, &invalid.error);
+            out.tool_end(&part.call, outcome, Some(&invalid.error));
             return;
         }
         out.tool_start(&part.call, &part.tool, tools::kind(&part.tool), state.input);
@@ -212,6 +216,8 @@ impl OpenCodeProtocol {
                 (ToolOutcome::Denied, &state.error)
             }
             _ if is_denial(&state.error) => (ToolOutcome::Denied, &state.error),
+            // Where everything is denied, so is the tool that stands in for those that are not offered.
+            _ if state.error.starts_with(UNAVAILABLE) => (self.unavailable(&part.tool, &state.error), &state.error),
             _ => (ToolOutcome::Failed, &state.error),
         };
         out.tool_end(&part.call, outcome, Some(output));
@@ -219,14 +225,14 @@ impl OpenCodeProtocol {
 
     /// What calling a tool that is not on offer comes to. Rights decide which tools are offered, but models also invent
     /// tools, send arguments that are no JSON, or use another name for what they have.
-    fn unavailable(&self, call: &InvalidInput<'_>) -> ToolOutcome {
-        let Some((_, offered)) = call.error.split_once("Available tools: ") else {
+    fn unavailable(&self, tool: &str, error: &str) -> ToolOutcome {
+        let Some((_, offered)) = error.split_once("Available tools: ") else {
             return ToolOutcome::Failed;
         };
         let mut offered = offered.trim_end_matches('.').split(", ");
-        let denied = match tools::find(&call.tool) {
+        let denied = match tools::find(tool) {
             Some(tool) => !offered.any(|name| tools::find(name).is_some_and(|other| other.right == tool.right)),
-            None => self.servers.iter().any(|prefix| call.tool.starts_with(prefix)),
+            None => self.servers.iter().any(|prefix| tool.starts_with(prefix)),
         };
         if denied {
             ToolOutcome::Denied
@@ -303,7 +309,8 @@ impl OpenCodeProtocol {
             }
             "creating instance" => self.opened(record, out),
             "failed" => {
-                if let Some(error) = record.get("error") {
+                // Some causes are but the name of a class twice.
+                if let Some(error) = record.get("error").filter(|error| !error.starts_with("UnknownError")) {
                     self.cause = Some(readable(&error).to_owned());
                 }
             }

@@ -311,6 +311,17 @@ impl Table {
         self.add(key, pattern, action);
     }
 
+    /// Whether files can be changed, but only by the tools for it.
+    pub fn edits_without_commands(&self) -> bool {
+        let allows = |key| {
+            self.position(key).is_some_and(|position| {
+                let mut patterns = self.0[position].1.iter();
+                patterns.any(|(_, action)| *action != Action::Deny)
+            })
+        };
+        allows("edit") && !allows("bash")
+    }
+
     fn denies_outright(&self, key: &str) -> bool {
         self.position(key)
             .is_some_and(|position| matches!(self.0[position].1.as_slice(), [(_, Action::Deny)]))

@@ -113,6 +113,9 @@ pub struct InvalidInput<'a> {
 pub struct ErrorBody<'a> {
     #[serde(borrow)]
     pub name: Text<'a>,
+    /// What a request to OpenCode's own server failed with.
+    #[serde(borrow, rename = "_tag")]
+    pub tag: Text<'a>,
     #[serde(borrow)]
     pub data: ErrorData<'a>,
 }
