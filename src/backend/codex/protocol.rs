@@ -3,11 +3,12 @@
 //! There are no deltas: a message comes whole. A run is one turn of Codex and may be many model calls; each of them is
 //! a turn for us (see `turns`).
 
-use super::telemetry::{self, LogLine, Session};
+mod stderr;
+
 use super::tools::{self, Mcp};
 use super::turns::Turns;
 use super::wire::{Block, Header, Item, Line, TokenUsage};
-use super::{failure, item, refusal};
+use super::{failure, item, system};
 use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol};
 use crate::error::{ErrorKind, Failure};
@@ -20,6 +21,9 @@ use std::collections::VecDeque;
 /// The keys of what is remembered for a resume.
 pub const CARRIED_USAGE: &str = "usage";
 pub const CARRIED_SYSTEM: &str = "system";
+
+/// Settings without which a run would have more rights than asked for.
+const SAFETY_SETTINGS: &[&str] = &["`projects", "`sandbox_workspace_write", "`web_search"];
 
 /// The most lines of stderr kept for the message about a CLI that died.
 const STDERR_LINES: usize = 20;
@@ -75,7 +79,7 @@ impl Codex {
                 mcp_servers: (mcp == Mcp::Offered).then_some(request.mcp_servers.len()),
                 max_retries: request.patience.max_retries,
                 wants_json: request.schema.is_some(),
-                system: request.system.as_ref().map(super::system::fingerprint),
+                system: system_prompt(request),
                 used_before,
                 ..State::default()
             },
@@ -146,7 +150,7 @@ impl State {
     fn completed(&mut self, item: Option<&Item<'_>>, out: &mut Output<'_>) {
         let Some(item) = item else { return out.unknown() };
         match &*item.kind {
-            "error" => return out.warning(&item.message),
+            "error" => return self.warned(&item.message, out),
             "agent_message" => {
                 self.progress(out);
                 return self.said(&item.text, out);
@@ -178,6 +182,23 @@ impl State {
         if tool.kind != ToolKind::Fetch {
             self.turns.item_completed(out.open_tools());
         }
+    }
+
+    /// A warning; but one about a setting of ours that holds the agent back, and that this Codex does not know, ends the
+    /// run.
+    fn warned(&mut self, message: &str, out: &mut Output<'_>) {
+        let ignored = message
+            .split_once("session-flags:")
+            .filter(|_| message.contains("is ignoring"))
+            .map_or("", |(_, settings)| settings);
+        if SAFETY_SETTINGS.iter().any(|setting| ignored.contains(setting)) {
+            return self.forbid(
+                &format!("this version of Codex cannot be held to what was asked: {message}"),
+                "`agentctl doctor codex` tells which versions are supported",
+                out,
+            );
+        }
+        out.warning(message);
     }
 
     /// Something came from the model: it got over its trouble, and if the tools were done this is its next response.
@@ -224,11 +245,14 @@ impl State {
     fn turn_completed(&mut self, usage: Option<TokenUsage>, out: &mut Output<'_>) {
         if let Some(total) = usage.map(Usage::from) {
             carry_usage(total, out);
-            if let Some(before) = self.used_before {
-                out.usage(total.minus(before).plus(self.logged_by_subagents));
-            } else if self.logged == Usage::default() {
-                out.usage(total);
-                out.warning("the token counts are those of the whole conversation: Codex tells no others");
+            match self.used_before {
+                // The log counted this run alone, and knows of subagents too.
+                _ if self.logged != Usage::default() => {}
+                Some(before) => out.usage(total.minus(before)),
+                None => {
+                    out.usage(total);
+                    out.warning("the token counts are those of the whole conversation: Codex tells no others");
+                }
             }
         }
         if let Some(trouble) = self.trouble.take() {
@@ -264,108 +288,6 @@ impl State {
         out.complete();
     }
 
-    fn log(&mut self, line: &str, out: &mut Output<'_>) {
-        match telemetry::read(line) {
-            LogLine::Started(session) => self.session_set_up(&session, out),
-            LogLine::Response { conversation } if self.is_own(conversation) => self.turns.response(out),
-            LogLine::ToolCalled { conversation } if self.is_own(conversation) => self.turns.tool_called(),
-            LogLine::ToolAnswered { conversation } if self.is_own(conversation) => self.turns.tool_answered(out),
-            LogLine::Tokens { conversation, tokens } => {
-                let usage = Usage::from(TokenUsage::from(tokens));
-                self.count(conversation, usage, out);
-            }
-            LogLine::Calls { conversation, calls } if self.is_own(conversation) && calls > 0 => {
-                out.turns(u32::try_from(calls).unwrap_or(u32::MAX));
-            }
-            LogLine::SandboxDenied { tool } => {
-                out.denied(tool, item::kind_of(tool), Some("the sandbox stopped it"));
-            }
-            LogLine::ToolError(error) => refusal::tell(error, out),
-            LogLine::Other => self.keep_stderr(line),
-            LogLine::Response { .. }
-            | LogLine::ToolCalled { .. }
-            | LogLine::ToolAnswered { .. }
-            | LogLine::Calls { .. }
-            | LogLine::Noise => {}
-        }
-    }
-
-    /// What is really in force. Rights that are wider than asked for (a managed configuration, a future default) end
-    /// the run before the model has answered.
-    fn session_set_up(&mut self, session: &Session<'_>, out: &mut Output<'_>) {
-        if self.conversation.is_none() {
-            self.conversation = Some(session.conversation.to_owned());
-            if !session.model.is_empty() {
-                out.model(session.model);
-            }
-            self.check_servers(session.mcp_servers, out);
-        }
-        let fits = match self.level {
-            Permission::Full => true,
-            Permission::Edit => matches!(session.sandbox, "" | "read-only" | "workspace-write"),
-            Permission::ReadOnly => matches!(session.sandbox, "" | "read-only"),
-        };
-        if !fits {
-            let (sandbox, level) = (session.sandbox, self.level.name());
-            self.forbid(
-                &format!("Codex runs with the sandbox `{sandbox}`, which is more than `{level}` allows"),
-                "a managed configuration of Codex or an argument after `--` widens it",
-                out,
-            );
-        }
-    }
-
-    /// The user's own MCP servers are there whatever we say, and no sandbox holds them.
-    fn check_servers(&mut self, there: usize, out: &mut Output<'_>) {
-        match self.mcp_servers {
-            None if there > 0 => self.forbid(
-                &format!("MCP is not among the allowed tools, but Codex' own config.toml has MCP servers ({there})"),
-                "set `enabled = false` for them, or allow `mcp`",
-                out,
-            ),
-            Some(given) if there > given && self.level != Permission::Full => out.warning(&format!(
-                "no sandbox holds the MCP servers of Codex' own config.toml ({})",
-                there - given
-            )),
-            _ => {}
-        }
-    }
-
-    fn forbid(&mut self, message: &str, hint: &str, out: &mut Output<'_>) {
-        self.settled = true;
-        out.abort(Failure::new(ErrorKind::PermissionDenied, message).hint(hint));
-    }
-
-    fn is_own(&self, conversation: &str) -> bool {
-        self.conversation.as_deref().is_none_or(|own| own == conversation)
-    }
-
-    fn count(&mut self, conversation: &str, usage: Usage, out: &mut Output<'_>) {
-        if self.is_own(conversation) {
-            self.turns.response_ended(out);
-            self.logged = self.logged.plus(usage);
-            if let Some(before) = self.used_before {
-                carry_usage(before.plus(self.logged), out);
-            }
-        } else {
-            self.logged_by_subagents = self.logged_by_subagents.plus(usage);
-        }
-        out.usage(self.logged.plus(self.logged_by_subagents));
-    }
-
-    fn keep_stderr(&mut self, line: &str) {
-        if line.is_empty() || line == "Reading additional input from stdin..." {
-            return;
-        }
-        if self.startup.is_none() {
-            self.startup = failure::of_startup(line);
-        }
-        if self.stderr.len() == STDERR_LINES {
-            self.stderr.pop_front();
-        }
-        self.stderr.push_back(line.chars().take(1000).collect());
-    }
-
     fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
         // Codex ends without waiting for a command that runs longer than it cares to.
         out.end_open_tools();
@@ -382,6 +304,19 @@ impl State {
         let said = Vec::from_iter(self.stderr.drain(..)).join("\n");
         out.fail(outcome::died(super::DISPLAY_NAME, exit, &said));
     }
+}
+
+/// The system prompt that the thread has after this run: the one given, else the one it had.
+fn system_prompt(request: &Request) -> Option<String> {
+    let kept = || {
+        request
+            .conversation
+            .continuation()?
+            .carried
+            .get(CARRIED_SYSTEM)
+            .cloned()
+    };
+    request.system.as_ref().map(system::fingerprint).or_else(kept)
 }
 
 fn carry_usage(total: Usage, out: &mut Output<'_>) {

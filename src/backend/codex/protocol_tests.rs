@@ -169,3 +169,15 @@ fn with_a_schema_the_last_message_is_the_value() {
     let tally = decode(&request, &[Out(message), Out(COMPLETED)]).tally;
     assert_eq!(tally.structured, Some(serde_json::json!({"a": 1})));
 }
+
+#[test]
+fn a_safety_setting_that_codex_ignores_ends_the_run() {
+    let ignored = r#"{"type":"item.completed","item":{"id":"i","type":"error","message":"Codex is ignoring 1 unrecognized configuration setting.\n  session-flags: `web_search` is ignored."}}"#;
+    assert_eq!(
+        decode(&request(Permission::ReadOnly), &[Out(ignored)]).commands,
+        [Command::Stop]
+    );
+    let harmless = r#"{"type":"item.completed","item":{"id":"i","type":"error","message":"Codex is ignoring 1 unrecognized configuration setting.\n  session-flags: `features.plugins` is ignored."}}"#;
+    let decoded = decode(&request(Permission::ReadOnly), &[Out(harmless)]);
+    assert_eq!((decoded.commands.len(), decoded.tally.warnings.len()), (0, 1));
+}
