@@ -35,6 +35,7 @@ pub fn limit(
         warnings.push("no MCP server is started: the tools of this run leave out mcp".to_owned());
     }
     if let Some(builtin) = &offer.builtin {
+        refuse_another_list(request)?;
         let changes = builtin.iter().any(|name| matches!(*name, "write" | "edit"));
         let confined = changes && request.permission != Permission::Full;
         if servers.is_empty() {
@@ -59,6 +60,18 @@ pub fn limit(
         overlay(request, site, launch);
     }
     Ok(())
+}
+
+/// The last list of tools wins: one among the raw arguments would undo ours.
+fn refuse_another_list(request: &Request) -> Result<(), Failure> {
+    match request.raw_args.iter().find(|arg| *arg == "--tools" || *arg == "-t") {
+        Some(flag) => Err(Failure::usage(format!(
+            "`{}` after `--` would lift the limits of this run",
+            flag.display()
+        ))
+        .hint("name tools with --allow-tool and --deny-tool, or use --permission full")),
+        None => Ok(()),
+    }
 }
 
 fn tool_list(names: &[&str], launch: &mut Launch) {

@@ -303,3 +303,12 @@ fn an_mcp_server_of_the_older_transport_is_refused() {
     }];
     assert!(headless(&request, &site()).is_err());
 }
+
+#[test]
+fn raw_arguments_come_last_and_cannot_lift_the_limits() {
+    let mut request = request();
+    request.raw_args = vec!["--tools".into(), "bash".into()];
+    assert_eq!(args(&request), "--mode json -ne -np --tools bash");
+    request.permission = Permission::ReadOnly;
+    assert!(headless(&request, &site()).is_err());
+}
