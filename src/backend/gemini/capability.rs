@@ -26,7 +26,7 @@ pub const CAPABILITIES: Capabilities = Capabilities(&[
     (Feature::DenyTool, Support::native("deny rules of a policy file")),
     (
         Feature::System,
-        Support::native("a context file in the overlay, part of the system instruction"),
+        Support::native("a context file beside GEMINI.md in the overlay, part of the system instruction"),
     ),
     (Feature::SystemReplace, Support::native("GEMINI_SYSTEM_MD")),
     (Feature::AddDir, Support::native("--include-directories")),

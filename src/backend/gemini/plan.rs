@@ -161,7 +161,8 @@ impl<'a> Planner<'a> {
         let Some(system) = &self.request.system else { return };
         match system.placement {
             Placement::Append => {
-                self.launch.file(self.overlay.path(SYSTEM_FILE), system.text.as_str());
+                self.launch
+                    .file(self.overlay.path(SYSTEM_FILE), prompt::without_imports(&system.text));
             }
             Placement::Replace => {
                 let path = self.site.scratch("system.md");

@@ -77,6 +77,27 @@ fn escape(prompt: &str) -> String {
     escaped
 }
 
+/// A text for a context file, in which the CLI would replace ` @name` by a file or by a complaint that there is none. A
+/// word joiner, which nobody sees, keeps it from doing so.
+pub fn without_imports(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len() + 8);
+    let mut copied = 0;
+    for (at, _) in text.match_indices('@') {
+        let begins = text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|before| " \t\n\r".contains(before));
+        let next = text[at + 1..].chars().next();
+        if begins && next.is_some_and(|next| next.is_ascii_alphabetic() || "./".contains(next)) {
+            plain.push_str(&text[copied..at]);
+            plain.push('\u{2060}');
+            copied = at;
+        }
+    }
+    plain.push_str(&text[copied..]);
+    plain
+}
+
 /// The command file whose text is this prompt, with the attachments injected after it.
 fn command_file(prompt: &str, attachments: &[PathBuf]) -> String {
     let mut text = prompt.to_owned();
@@ -150,6 +171,15 @@ mod tests {
         assert_eq!(literal("/x !{rm}"), Delivery::Text(" /x !{rm}".into()));
         assert_eq!(literal("@a {{args}} b@c"), Delivery::Text("\\@a {{args}} b\\@c".into()));
         assert_eq!(literal("!{ls}"), Delivery::Text("!{ls}".into()));
+    }
+
+    #[test]
+    fn a_context_file_imports_nothing() {
+        assert_eq!(
+            without_imports("@a x @./b a@b @ @1"),
+            "\u{2060}@a x \u{2060}@./b a@b @ @1"
+        );
+        assert_eq!(without_imports("plain"), "plain");
     }
 
     #[test]
