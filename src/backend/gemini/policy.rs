@@ -35,12 +35,20 @@ pub struct Rights {
 pub struct Rule {
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp_name: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(serialize_with = "one_or_many")]
     tool_name: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command_prefix: Option<String>,
     decision: &'static str,
     priority: u32,
+}
+
+/// A single name is written without a list: rules about commands take no other form.
+fn one_or_many<S: serde::Serializer>(names: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    match names {
+        [name] => name.serialize(serializer),
+        names => names.serialize(serializer),
+    }
 }
 
 #[derive(Serialize)]
@@ -122,9 +130,16 @@ impl Rule {
 fn approval_mode(request: &Request) -> &'static str {
     match request.permission {
         Permission::ReadOnly => "default",
+        Permission::Edit if request.allow_tools.iter().any(is_command_rule) => "default",
         Permission::Edit => "auto_edit",
+        // In the other modes a command that begins as allowed may write to any file by redirection.
+        Permission::Full if request.allow_tools.iter().any(is_command_rule) => "default",
         Permission::Full => "yolo",
     }
+}
+
+fn is_command_rule(rule: &ToolRule) -> bool {
+    matches!(rule, ToolRule::Native(text) if matches!(Native::parse(text), Ok(Native::Command(_))))
 }
 
 /// The tools of the level, or those that the user listed.
@@ -305,6 +320,7 @@ mod tests {
         let rights = rights(Permission::Full, &["read", "run_shell_command(git *)"], &[]);
         let core = rights.core.clone().unwrap();
         assert!(core.contains(&"run_shell_command(git)".to_owned()), "{core:?}");
+        assert_eq!(rights.approval_mode, "default");
         assert!(!denies(&rights, "run_shell_command") && denies(&rights, "glob"));
     }
 
@@ -319,9 +335,9 @@ mod tests {
     fn a_denied_command_is_a_prefix_rule() {
         let rights = rights(Permission::Full, &[], &["run_shell_command(rm)"]);
         let text = file(&rights.deny);
-        assert!(
-            text.contains("commandPrefix = \"rm\"") && text.contains("decision = \"deny\""),
-            "{text}"
+        assert_eq!(
+            text,
+            "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"rm\"\ndecision = \"deny\"\npriority = 999\n"
         );
     }
 
