@@ -55,6 +55,9 @@ pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
         planner.launch.arg(format!("--prompt-interactive={input}"));
     }
     planner.launch.stdin = Stdin::Inherited;
+    planner.warnings.push(
+        "a login or a setting that you change inside Gemini CLI now is not kept: use `gemini` itself for that".into(),
+    );
     Ok(planner.finish())
 }
 
@@ -260,3 +263,6 @@ fn session_id(continuation: &Continuation) -> Result<String, Failure> {
         .hint("`agentctl sessions list` shows the conversations that can be resumed")),
     }
 }
+
+#[cfg(test)]
+mod tests;
