@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What a user can ask for. Each is one row of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -158,9 +159,30 @@ impl Support {
 }
 
 /// One backend's column of the matrix: every feature, in the order of `Feature::ALL`.
-pub struct Capabilities(pub &'static [(Feature, Support)]);
+#[derive(Clone, Debug)]
+pub struct Capabilities(Cow<'static, [(Feature, Support)]>);
 
 impl Capabilities {
+    /// The column of a built-in backend.
+    pub const fn of_table(table: &'static [(Feature, Support)]) -> Self {
+        Self(Cow::Borrowed(table))
+    }
+
+    /// A column that was worked out: the support for each feature.
+    pub fn computed(support: impl Fn(Feature) -> Support) -> Self {
+        Self(
+            Feature::ALL
+                .iter()
+                .map(|feature| (*feature, support(*feature)))
+                .collect(),
+        )
+    }
+
+    /// Every row.
+    pub fn rows(&self) -> &[(Feature, Support)] {
+        &self.0
+    }
+
     pub fn of(&self, feature: Feature) -> Support {
         self.0
             .iter()

@@ -6,6 +6,7 @@
 mod capability;
 mod claude;
 mod codex;
+mod declared;
 mod gemini;
 mod launch;
 pub mod mock;
@@ -18,6 +19,7 @@ mod tested;
 pub mod wire;
 
 pub use capability::{Capabilities, Feature, Support, SupportLevel};
+pub use declared::{Declaration, Declared};
 pub use launch::{Launch, ScratchEntry, Site, Stdin, Stop};
 pub use output::{Command, Output, Sink, Tally, ToolOutcome};
 pub use registry::{BACKENDS, find};

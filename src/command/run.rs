@@ -15,7 +15,7 @@ use crate::report::{
 use crate::request::{Conversation, Request};
 use crate::session::{Store, TranscriptPolicy, Wait};
 use crate::supervise::SignalPolicy;
-use crate::{backend::Backend, catalog, prompt};
+use crate::{backend::Backend, catalog::Catalog, prompt};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -101,10 +101,11 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let here = working_directory(args.cwd.as_deref())?;
     let environment = Environment::of_process();
     let config = Config::load(environment.clone(), &here)?;
+    let catalog = Catalog::of(&config)?;
     let (layers, configured) = config.layers(args.profile.as_deref(), args.backend.as_deref())?;
     let flags = decide::flag_settings(args)?;
     let selected = select(typed, &environment, &here, &configured, &layers, &flags)?;
-    let (backend, layers) = with_session(&config, args, layers, &configured, &selected)?;
+    let (backend, layers) = with_session(&config, &catalog, args, layers, &configured, &selected)?;
     let mut layers = layers;
     layers.push(Layer::new(flags, Origin::Flag));
     let cwd = own_directory(args, &selected, &here);
@@ -194,13 +195,14 @@ fn wait(setting: Option<&String>) -> Result<Wait, Failure> {
 }
 
 /// The backend that the conversation belongs to, and the layers with what it was started with.
-fn with_session(
+fn with_session<'c>(
     config: &Config,
+    catalog: &'c Catalog,
     args: &CommonArgs,
     layers: Layers,
     configured: &str,
     selected: &Selected,
-) -> Result<(&'static dyn Backend, Layers), Failure> {
+) -> Result<(&'c dyn Backend, Layers), Failure> {
     let own = selected.record.as_ref().map(|record| record.backend.clone());
     let name = own.unwrap_or_else(|| configured.to_owned());
     let mut layers = match name == configured {
@@ -209,7 +211,7 @@ fn with_session(
         false => config.layers(args.profile.as_deref(), Some(&name))?.0,
     };
     layers.0.extend(selected.layer());
-    Ok((catalog::find(&name, config)?, layers))
+    Ok((catalog.find(&name)?, layers))
 }
 
 fn own_directory(args: &CommonArgs, selected: &Selected, here: &Path) -> PathBuf {

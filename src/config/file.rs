@@ -27,23 +27,55 @@ pub struct BackendSection {
     pub options: BTreeMap<String, String>,
     pub max_turns: Option<u32>,
     pub permission: Option<String>,
-    // The rest declares a backend.
+    // The rest declares a backend: see `backend::Declaration`.
     pub program: Option<String>,
     pub dialect: Option<String>,
     pub display_name: Option<String>,
     pub about: Option<String>,
     pub install: Option<String>,
-    pub session_args_new: Vec<String>,
-    pub session_args_resume: Vec<String>,
-    pub model_args: Vec<String>,
-    pub system_args: Vec<String>,
+    pub login: Option<String>,
+    pub prompt: Option<String>,
+    pub literal_prefix: Option<String>,
+    pub error_marker: Option<String>,
+    pub session_args_new: Option<Vec<String>>,
+    pub session_args_resume: Option<Vec<String>>,
+    pub ephemeral_args: Option<Vec<String>>,
+    pub model_args: Option<Vec<String>>,
+    pub system_args: Option<Vec<String>>,
+    pub add_dir_args: Option<Vec<String>>,
+    pub max_turns_args: Option<Vec<String>>,
     pub read_only_args: Option<Vec<String>>,
     pub edit_args: Option<Vec<String>>,
     pub full_args: Option<Vec<String>>,
-    pub prompt: Option<String>,
 }
 
 impl BackendSection {
+    /// The keys that are set and only make sense in a declaration.
+    pub fn declaring_keys(&self) -> Vec<&'static str> {
+        let set = [
+            ("program", self.program.is_some()),
+            ("dialect", self.dialect.is_some()),
+            ("display_name", self.display_name.is_some()),
+            ("about", self.about.is_some()),
+            ("install", self.install.is_some()),
+            ("login", self.login.is_some()),
+            ("prompt", self.prompt.is_some()),
+            ("literal_prefix", self.literal_prefix.is_some()),
+            ("error_marker", self.error_marker.is_some()),
+            ("session_args_new", self.session_args_new.is_some()),
+            ("session_args_resume", self.session_args_resume.is_some()),
+            ("ephemeral_args", self.ephemeral_args.is_some()),
+            ("model_args", self.model_args.is_some()),
+            ("system_args", self.system_args.is_some()),
+            ("add_dir_args", self.add_dir_args.is_some()),
+            ("max_turns_args", self.max_turns_args.is_some()),
+            ("read_only_args", self.read_only_args.is_some()),
+            ("edit_args", self.edit_args.is_some()),
+            ("full_args", self.full_args.is_some()),
+        ];
+        set.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
+    }
+
     /// The part that is a layer of settings. Arguments of a declared backend are its command line, not additions.
     pub fn settings(&self) -> Settings {
         Settings {

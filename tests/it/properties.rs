@@ -2,8 +2,7 @@
 
 use crate::contract::{Fixture, fixtures, replay};
 use agentctl::backend::{BACKENDS, Backend, ExitStatus, Feature, Launch, ScratchEntry, Site, Stdin, Support};
-use agentctl::catalog;
-use agentctl::config::Config;
+use agentctl::catalog::Catalog;
 use agentctl::error::ErrorKind;
 use agentctl::lines::{Frame, Framer};
 use agentctl::outcome;
@@ -116,7 +115,7 @@ proptest! {
     #[test]
     fn an_unknown_backend_lists_the_valid_ones(name in "[a-z]{1,12}") {
         prop_assume!(BACKENDS.iter().all(|backend| backend.name() != name));
-        let failure = catalog::find(&name, &Config::default()).err().unwrap();
+        let failure = Catalog::default().find(&name).err().unwrap();
         prop_assert_eq!(failure.kind, ErrorKind::Usage);
         for backend in BACKENDS {
             prop_assert!(failure.message.contains(backend.name()));
@@ -437,12 +436,17 @@ fn is_moot(feature: Feature, support: Support, permission: Permission) -> bool {
 #[test]
 fn every_backend_fills_its_column_of_the_matrix_in_order() {
     for backend in BACKENDS {
-        let column: Vec<Feature> = backend.capabilities().0.iter().map(|(feature, _)| *feature).collect();
+        let column: Vec<Feature> = backend
+            .capabilities()
+            .rows()
+            .iter()
+            .map(|(feature, _)| *feature)
+            .collect();
         assert_eq!(column, Feature::ALL, "{}", backend.name());
         assert!(
             backend
                 .capabilities()
-                .0
+                .rows()
                 .iter()
                 .all(|(_, support)| !support.note.is_empty()),
             "{}",

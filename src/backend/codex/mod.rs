@@ -70,7 +70,7 @@ impl Backend for Codex {
     }
 }
 
-static CAPABILITIES: Capabilities = Capabilities(&[
+static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     (Feature::Model, Support::native("-m")),
     (
         Feature::MaxTurns,

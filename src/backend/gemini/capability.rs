@@ -2,7 +2,7 @@
 
 use crate::backend::{Capabilities, Feature, Support};
 
-pub const CAPABILITIES: Capabilities = Capabilities(&[
+pub static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     (Feature::Model, Support::native("--model")),
     (
         Feature::MaxTurns,

@@ -28,7 +28,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-const CAPABILITIES: Capabilities = Capabilities(&[
+static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     (Feature::Model, Support::native("the name is reported back")),
     (Feature::MaxTurns, Support::emulated("agentctl counts and stops")),
     (Feature::ReadOnly, Support::native("its pretended tools are refused")),

@@ -17,7 +17,7 @@ use crate::request::Request;
 
 pub struct OpenCode;
 
-const CAPABILITIES: Capabilities = Capabilities(&[
+static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     (Feature::Model, Support::native("--model provider/model")),
     (
         Feature::MaxTurns,

@@ -15,7 +15,7 @@ use protocol::{Offered, PiProtocol};
 
 pub struct Pi;
 
-const CAPABILITIES: Capabilities = Capabilities(&[
+static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     (Feature::Model, Support::native("--model PROVIDER/MODEL")),
     (
         Feature::MaxTurns,
