@@ -97,6 +97,17 @@ pub fn from_silence(code: i32, stderr: &str) -> Option<Failure> {
     }
 }
 
+/// The notice that the CLI stopped a model that repeats itself.
+pub fn is_loop(notice: &str) -> bool {
+    notice.starts_with("Loop detected")
+}
+
+/// The CLI calls this a success, but it has stopped the agent in the middle of its work.
+pub fn looped(notice: &str) -> Failure {
+    Failure::new(ErrorKind::Agent, notice)
+        .hint("the model repeated itself; ask in another way, or choose another model")
+}
+
 /// Nothing was sent: the conversation does not fit the model.
 pub fn context_overflow() -> Failure {
     Failure::new(

@@ -160,11 +160,7 @@ impl Gemini {
         self.complaint = match (&*notice.severity, &*notice.message) {
             ("error", message) if message.starts_with("Maximum session turns") => Some(failure::turn_limit(message)),
             ("error", message) => Some(failure::from_broken_stream(message)),
-            // The CLI calls this a success, but it has stopped the agent in the middle of its work.
-            (_, message) if message.starts_with("Loop detected") => Some(
-                Failure::new(ErrorKind::Agent, message)
-                    .hint("the model repeated itself; ask in another way, or choose another model"),
-            ),
+            (_, message) if failure::is_loop(message) => Some(failure::looped(message)),
             (_, message) => {
                 out.warning(message);
                 return Some(());
@@ -277,7 +273,8 @@ impl Gemini {
             out.turns(out.tally().turns.saturating_add(model.api.total_requests));
             out.add_usage(usage(tokens.prompt, tokens.cached, tokens.candidates, tokens.thoughts));
         }
-        for warning in &document.warnings {
+        let (stopped, warnings): (Vec<_>, Vec<_>) = document.warnings.iter().partition(|text| failure::is_loop(text));
+        for warning in warnings {
             out.warning(warning);
         }
         if let Some(response) = &document.response {
@@ -289,6 +286,7 @@ impl Gemini {
                 self.fail(failure::from_broken_stream(&error.message), out);
             }
             Some(error) => self.fail(failure::from_error(error), out),
+            None if !stopped.is_empty() => self.fail(failure::looped(stopped[0]), out),
             None if empty && document.stats.models.is_empty() && document.stats.tools.total_calls == 0 => {
                 self.fail(failure::context_overflow(), out);
             }
