@@ -6,7 +6,11 @@ mod config;
 mod failure;
 mod log;
 mod plan;
+#[cfg(test)]
+mod plan_tests;
 mod protocol;
+#[cfg(test)]
+mod protocol_tests;
 mod rights;
 mod tools;
 mod wire;

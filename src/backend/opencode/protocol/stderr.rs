@@ -1,0 +1,116 @@
+//! What only stderr tells: failed tries, the cause of a server error, a session of another directory, an agent that was
+//! not taken.
+
+use super::super::failure;
+use super::super::log::Record;
+use super::{OpenCodeProtocol, RETRIES, Rights};
+use crate::backend::Output;
+use crate::error::{ErrorKind, Failure};
+
+impl OpenCodeProtocol {
+    pub(super) fn record(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        let Some(message) = record.get("message") else { return };
+        match &*message {
+            "stream error" if is_main_request(record) => self.failed_try(record, out),
+            "created" if record.is("parentID", "undefined") => {
+                if let Some(id) = record.get("id").filter(|id| id.starts_with("ses_")) {
+                    self.session(&id, out);
+                }
+            }
+            "creating instance" => self.opened(record, out),
+            "failed" => {
+                // Some causes are but the name of a class twice.
+                if let Some(error) = record.get("error").filter(|error| !error.starts_with("UnknownError")) {
+                    self.cause = Some(readable(&error).to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One request to the model failed. OpenCode waits and tries again, if it thinks that this can help.
+    fn failed_try(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        if let Some(id) = record.get("session.id").filter(|id| id.starts_with("ses_")) {
+            self.session(&id, out);
+        }
+        let error = record.get("error.error").unwrap_or_default();
+        let failure = failure::of_message(readable(&error));
+        self.failed_tries = self.failed_tries.saturating_add(1);
+        if failure.kind == ErrorKind::Auth {
+            // The first is usually the end, and the `error` event tells it better; a second one means that it retries.
+            if self.failed_tries > 1 {
+                out.abort(failure);
+            }
+            return;
+        }
+        let will_retry = self.failed_tries > 1
+            || matches!(
+                failure.kind,
+                ErrorKind::RateLimit | ErrorKind::Overloaded | ErrorKind::Network
+            );
+        if !will_retry || self.failed_tries > RETRIES {
+            return;
+        }
+        if self.max_retries.is_some_and(|most| self.failed_tries > most) {
+            out.abort(failure);
+            return;
+        }
+        self.attempts = self.failed_tries;
+        out.retry(self.attempts, Some(RETRIES), None, &failure.message);
+    }
+
+    /// A session is opened in its own directory. If that is not ours, OpenCode would work there without a word, for
+    /// ever: stop it before the model is asked.
+    fn opened(&mut self, record: &Record<'_>, out: &mut Output<'_>) {
+        let Some(directory) = record.get("directory") else {
+            return;
+        };
+        let Some(id) = &self.resumed else { return };
+        match &self.opened {
+            None => self.opened = Some(directory.into_owned()),
+            Some(opened) if *opened == directory => {}
+            Some(opened) => {
+                let message = format!("session {id} belongs to {directory}, not to {opened}");
+                out.abort(Failure::new(ErrorKind::SessionNotFound, message).hint(format!(
+                    "OpenCode continues a session in its own directory only: add `-C {directory}`"
+                )));
+            }
+        }
+    }
+
+    pub(super) fn said(&mut self, sentence: &str, out: &mut Output<'_>) {
+        if sentence == "Error: Session not found" {
+            self.session_missing = true;
+        } else if sentence.ends_with("Falling back to default agent") {
+            match self.rights {
+                // The default agent may do everything.
+                Rights::Limited => out.abort(
+                    Failure::new(
+                        ErrorKind::PermissionDenied,
+                        "OpenCode did not take the agent that limits its rights, and was stopped",
+                    )
+                    .hint("`agentctl doctor opencode` checks its version"),
+                ),
+                Rights::Unlimited => out.warning(sentence.trim_start_matches(['!', ' '])),
+            }
+        }
+    }
+}
+
+/// A request of the conversation itself: not of a subagent, a title or a summary.
+fn is_main_request(record: &Record<'_>) -> bool {
+    record.is("mode", "primary")
+        && record.is("small", "false")
+        && !["title", "summary", "compaction"]
+            .iter()
+            .any(|agent| record.is("agent", agent))
+}
+
+/// An error without the name of its class and without its stack.
+fn readable(error: &str) -> &str {
+    let line = error.lines().next().unwrap_or_default();
+    match line.split_once(": ") {
+        Some((class, rest)) if class.ends_with("Error") && !class.contains(' ') && !rest.is_empty() => rest,
+        _ => line,
+    }
+}
