@@ -214,6 +214,8 @@ pub fn turn_limit(max_turns: Option<u32>) -> Failure {
 
 /// A process that failed without saying more.
 pub fn died(display_name: &str, exit: ExitStatus, stderr: &str) -> Failure {
+    // Some CLIs colour their errors even when nobody sees it.
+    let stderr = anstream::adapter::strip_str(stderr).to_string();
     let stderr = stderr.trim();
     let said = match stderr.char_indices().nth(STDERR_SHOWN) {
         Some((end, _)) => &stderr[..end],

@@ -11,6 +11,10 @@ const RETRY_HINT: &str = "the conversation can be resumed later";
 /// The failure that an `error` event tells.
 pub fn of_event(error: &ErrorBody<'_>) -> Failure {
     let data = &error.data;
+    if &*error.tag == "BadRequest" && data.message.is_empty() {
+        return Failure::new(ErrorKind::InvalidRequest, "OpenCode refused the request")
+            .hint("an attached image that is damaged is refused like this");
+    }
     let told = [&data.message, &error.name, &error.tag];
     let message = told
         .into_iter()
@@ -20,7 +24,6 @@ pub fn of_event(error: &ErrorBody<'_>) -> Failure {
         ("ProviderAuthError", _) => ErrorKind::Auth,
         ("ContextOverflowError", _) => ErrorKind::ContextLength,
         ("MessageAbortedError", _) => ErrorKind::Interrupted,
-        ("", None) if &*error.tag == "BadRequest" => ErrorKind::InvalidRequest,
         (_, Some(status)) => match ErrorKind::from_http_status(status) {
             ErrorKind::InvalidRequest if speaks_of_length(message) || speaks_of_length(&data.response_body) => {
                 ErrorKind::ContextLength

@@ -337,9 +337,12 @@ impl Protocol for OpenCodeProtocol {
             return;
         }
         if self.session_missing {
-            let id = self.resumed.as_deref().unwrap_or_default();
+            let message = match &self.resumed {
+                Some(id) => format!("OpenCode has no session {id}"),
+                None => "OpenCode found no session".to_owned(),
+            };
             out.fail(
-                Failure::new(ErrorKind::SessionNotFound, format!("OpenCode has no session {id}"))
+                Failure::new(ErrorKind::SessionNotFound, message)
                     .hint("`agentctl sessions list` shows what can be resumed"),
             );
             return;

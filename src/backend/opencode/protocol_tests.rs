@@ -148,6 +148,6 @@ fn strange_lines_are_counted_and_do_no_harm() {
     let failure = tally.failure.unwrap();
     assert_eq!(
         (failure.kind, failure.message.as_str()),
-        (ErrorKind::InvalidRequest, "BadRequest")
+        (ErrorKind::InvalidRequest, "OpenCode refused the request")
     );
 }
