@@ -1,8 +1,10 @@
 //! The command line as it was typed. Nothing else knows clap: this file turns arguments into plain data, and the doc
 //! comments are the `--help`.
 
+use crate::complete;
 use crate::marker::DEFAULT_MARKER;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::engine::ArgValueCandidates;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -62,7 +64,7 @@ pub struct RunArgs {
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
     pub prompt: Option<String>,
     /// Continue the conversation of this name, or start it
-    #[arg(long, value_name = "NAME", help_heading = CONVERSATION)]
+    #[arg(long, value_name = "NAME", help_heading = CONVERSATION, add = ArgValueCandidates::new(complete::session_names))]
     pub session: Option<String>,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -71,7 +73,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// agentctl's key or a unique prefix of it, a name, or the CLI's own id (with --last: the prompt)
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::sessions))]
     pub session: Option<String>,
     /// What to ask; without it, or with `-`, standard input
     #[arg(value_name = "PROMPT")]
@@ -101,7 +103,7 @@ const OUTPUT: &str = "Output";
 #[derive(Debug, Args)]
 pub struct CommonArgs {
     /// Which agent to run [env: AGENT_BACKEND] [default: claude]
-    #[arg(short, long, value_name = "NAME", help_heading = AGENT)]
+    #[arg(short, long, value_name = "NAME", help_heading = AGENT, add = ArgValueCandidates::new(complete::backends))]
     pub backend: Option<String>,
     /// The binary of the selected backend [env: BACKEND_CLI_PATH, or AGENTCTL_<NAME>_PATH for each]
     #[arg(long, value_name = "PATH", value_hint = ValueHint::ExecutablePath, help_heading = AGENT)]
@@ -113,7 +115,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = AGENT)]
     pub effort: Option<EffortArg>,
     /// A set of values from the configuration file [env: AGENTCTL_PROFILE]
-    #[arg(long, value_name = "NAME", help_heading = AGENT)]
+    #[arg(long, value_name = "NAME", help_heading = AGENT, add = ArgValueCandidates::new(complete::profiles))]
     pub profile: Option<String>,
     /// A backend-specific option by name (repeatable)
     #[arg(long, value_name = "K=V", help_heading = AGENT)]
@@ -299,13 +301,14 @@ pub enum SessionsAction {
     List(SessionsListArgs),
     /// Show one, with the command that goes on with it
     Show {
+        #[arg(add = ArgValueCandidates::new(complete::sessions))]
         session: String,
         #[arg(long)]
         json: bool,
     },
     /// Forget some
     Rm {
-        #[arg(required = true, value_name = "SESSION")]
+        #[arg(required = true, value_name = "SESSION", add = ArgValueCandidates::new(complete::sessions))]
         sessions: Vec<String>,
     },
     /// Forget old ones

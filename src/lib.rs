@@ -8,6 +8,7 @@ pub mod backend;
 pub mod catalog;
 pub mod cli;
 pub mod command;
+pub mod complete;
 pub mod config;
 pub mod decide;
 pub mod duration;
@@ -44,6 +45,9 @@ pub fn main() -> ExitCode {
         && mode == "__mock"
     {
         return ExitCode::from(backend::mock::agent::run(rest.to_vec()));
+    }
+    if complete::answer(&args) {
+        return ExitCode::SUCCESS;
     }
     match cli::Cli::try_parse_from(args) {
         Ok(cli) => command::dispatch(cli),

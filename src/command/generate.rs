@@ -2,28 +2,26 @@
 
 use super::print;
 use crate::cli::{self, SchemaName, ShellArg};
+use crate::complete;
 use crate::error::{ErrorKind, Failure};
 use crate::event::{Event, EventResult};
 use crate::exit::Exit;
-use clap_complete::Shell;
 use std::path::Path;
 
 pub fn completions(shell: ShellArg) -> Result<Exit, Failure> {
-    print(&completion_script(shell))
+    let script = completion_script(shell);
+    print(&script.map_err(|error| Failure::new(ErrorKind::Crashed, error.to_string()))?)
 }
 
 /// The completion script of a shell.
-pub fn completion_script(shell: ShellArg) -> Vec<u8> {
-    let shell = match shell {
-        ShellArg::Bash => Shell::Bash,
-        ShellArg::Zsh => Shell::Zsh,
-        ShellArg::Fish => Shell::Fish,
-        ShellArg::PowerShell => Shell::PowerShell,
-        ShellArg::Elvish => Shell::Elvish,
-    };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut cli::command(), "agentctl", &mut script);
-    script
+pub fn completion_script(shell: ShellArg) -> std::io::Result<Vec<u8>> {
+    complete::script(match shell {
+        ShellArg::Bash => "bash",
+        ShellArg::Zsh => "zsh",
+        ShellArg::Fish => "fish",
+        ShellArg::PowerShell => "powershell",
+        ShellArg::Elvish => "elvish",
+    })
 }
 
 pub fn man(directory: Option<&Path>) -> Result<Exit, Failure> {

@@ -38,10 +38,10 @@ pub fn run(
         )
     })?;
     let exit = supervise::interactive(&plan.launch, &env).map_err(|error| error.failure())?;
-    if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch)) {
-        if let Some(warning) = keeper.begin(&id) {
-            let _ = writeln!(std::io::stderr(), "warning: {warning}");
-        }
+    if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch))
+        && let Some(warning) = keeper.begin(&id)
+    {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }
     Ok(code(exit))
 }

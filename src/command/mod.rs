@@ -2,7 +2,7 @@
 
 mod conversation;
 mod dry_run;
-mod generate;
+pub mod generate;
 mod interactive;
 pub mod run;
 pub mod sessions;

@@ -138,10 +138,7 @@ impl Terminal {
     }
 
     fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
-        let label = self
-            .tools
-            .remove(id)
-            .map_or_else(|| sanitize::line(name), |label| label);
+        let label = self.tools.remove(id).unwrap_or_else(|| sanitize::line(name));
         self.current = None;
         self.turns += u32::from(self.tools.is_empty());
         if !self.quiet() {

@@ -4,6 +4,7 @@
 
 mod clis;
 mod contract;
+mod generated;
 mod model;
 mod properties;
 mod real_model;
