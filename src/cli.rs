@@ -36,6 +36,15 @@ pub enum Command {
     /// Show and tidy the stored conversations
     #[command(after_help = help::SESSIONS)]
     Sessions(SessionsArgs),
+    /// Check whether each CLI is usable here: path, version, flags, login
+    #[command(after_help = help::DOCTOR)]
+    Doctor(DoctorArgs),
+    /// Show which backends there are and what each can do
+    #[command(after_help = help::BACKENDS)]
+    Backends(BackendsArgs),
+    /// Show where configuration comes from and what it comes to
+    #[command(after_help = help::CONFIG)]
+    Config(ConfigArgs),
     /// Print a completion script
     #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
@@ -284,6 +293,8 @@ pub enum SchemaName {
     Event,
     Result,
     Sessions,
+    Doctor,
+    Backends,
 }
 
 #[derive(Debug, Args)]
@@ -449,6 +460,27 @@ Examples:
   agentctl sessions list --json --backend claude --limit 20
   agentctl sessions show k3f9
   agentctl sessions prune --older-than 30d --dry-run";
+
+    pub const DOCTOR: &str = "\
+Examples:
+  agentctl doctor
+  agentctl doctor codex gemini --json
+  agentctl doctor --live claude
+
+Nothing is asked of a model without --live, and nothing of yours is written to. Exit 0: everything named is
+usable; without names, the default backend is.";
+
+    pub const BACKENDS: &str = "\
+Examples:
+  agentctl backends
+  agentctl backends codex
+  agentctl backends --json";
+
+    pub const CONFIG: &str = "\
+Examples:
+  agentctl config show --profile review
+  agentctl config path
+  agentctl config init";
 
     pub const COMPLETIONS: &str = "\
 Examples:

@@ -58,6 +58,22 @@ const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(5 * 60);
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(10 * 60);
 const SYSTEM_LIMIT: usize = 4 * 1024 * 1024;
 
+/// The defaults, for showing them: the code that decides has them by itself.
+pub fn default_settings(backend: &str) -> Settings {
+    let minutes = |duration: Duration| Some(format!("{}m", duration.as_secs() / 60));
+    Settings {
+        backend: Some(backend.to_owned()),
+        permission: Some(Permission::default().name().to_owned()),
+        max_turns: Some(DEFAULT_MAX_TURNS),
+        timeout: minutes(DEFAULT_TIMEOUT),
+        retry_for: minutes(DEFAULT_RETRY_FOR),
+        wait: minutes(DEFAULT_WAIT),
+        output_format: Some("text".to_owned()),
+        color: Some("auto".to_owned()),
+        ..Settings::default()
+    }
+}
+
 /// The flags as the strongest layer of settings.
 pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
     let list = |values: &Vec<String>| (!values.is_empty()).then(|| values.clone());

@@ -11,6 +11,7 @@ pub mod command;
 pub mod complete;
 pub mod config;
 pub mod decide;
+pub mod doctor;
 pub mod duration;
 pub mod engine;
 pub mod error;

@@ -4,6 +4,7 @@
 //! `registry::BACKENDS`, and a folder of fixtures.
 
 mod capability;
+pub mod checkup;
 mod claude;
 mod codex;
 mod declared;
@@ -19,6 +20,7 @@ mod tested;
 pub mod wire;
 
 pub use capability::{Capabilities, Feature, Support, SupportLevel};
+pub use checkup::{Auth, AuthState, Checkup, Content, Learned, PaidBy, Question, Reply, Sandbox, Seen, Topic};
 pub use declared::{Declaration, Declared};
 pub use launch::{Launch, ScratchEntry, Site, Stdin, Stop};
 pub use output::{Command, Output, Sink, Tally, ToolOutcome};
@@ -60,6 +62,11 @@ pub trait Backend: Sync {
 
     /// A reader of this CLI's output.
     fn protocol(&self, request: &Request) -> Box<dyn Protocol>;
+
+    /// What can be learned about it without a model call.
+    fn checkup(&self, _site: &Site) -> Checkup {
+        Checkup::version_only()
+    }
 }
 
 /// How to run a backend once.

@@ -73,6 +73,8 @@ pub fn schema_of(of: SchemaName) -> schemars::Schema {
     match of {
         SchemaName::Event => schemars::schema_for!(Event<'_>),
         SchemaName::Result => schemars::schema_for!(EventResult),
+        SchemaName::Doctor => schemars::schema_for!(crate::doctor::DoctorReport),
+        SchemaName::Backends => schemars::schema_for!(Vec<super::backends::BackendView>),
         SchemaName::Sessions => schemars::schema_for!(Vec<super::sessions::SessionView>),
     }
 }

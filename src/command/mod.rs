@@ -1,6 +1,10 @@
 //! One file a subcommand: plain arguments in, output over any `Write`, an exit code out.
 
+pub mod backends;
+mod color;
+pub mod config;
 mod conversation;
+mod doctor;
 mod dry_run;
 pub mod generate;
 mod interactive;
@@ -22,6 +26,9 @@ pub fn dispatch(cli: Cli) -> ExitCode {
         Command::Run(args) => return run::run(&args).into(),
         Command::Resume(args) => return run::resume(&args).into(),
         Command::Sessions(args) => sessions_args::run(args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Backends(args) => backends::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Completions(args) => generate::completions(args.shell),
         Command::Man { dir } => generate::man(dir.as_deref()),
         Command::Schema { of } => generate::schema(of),

@@ -84,4 +84,40 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The binary that is configured for one backend. Variables and keys for "the selected backend" are about that
+    /// one alone.
+    pub fn own_cli_path(&self, name: &str, selected: Selected) -> Option<PathBuf> {
+        let own = self
+            .environment
+            .backend_path(name)
+            .and_then(|layer| layer.settings.cli_path);
+        match selected {
+            Selected::Yes => self.layers(None, Some(name)).ok()?.0.cli_path().cloned(),
+            Selected::No => own.or_else(|| self.file.backends.get(name)?.path.clone()),
+        }
+    }
+
+    /// The model that is configured for one backend.
+    pub fn own_model(&self, name: &str, selected: Selected) -> Option<String> {
+        match selected {
+            Selected::Yes => self.layers(None, Some(name)).ok()?.0.model().cloned(),
+            Selected::No => self.file.backends.get(name)?.model.clone(),
+        }
+    }
+}
+
+/// Whether a backend is the one that a run would take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected {
+    Yes,
+    No,
+}
+
+impl Selected {
+    pub fn when(same: bool) -> Self {
+        if same { Self::Yes } else { Self::No }
+    }
+}
+
 pub const DEFAULT_BACKEND: &str = "claude";

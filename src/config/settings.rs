@@ -188,7 +188,7 @@ impl Layer {
         }
     }
 
-    fn origin_of(&self, key: &str) -> &Origin {
+    pub fn origin_of(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&self.origin)
     }
 }

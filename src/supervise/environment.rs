@@ -117,6 +117,12 @@ pub fn build(
     Ok(env)
 }
 
+/// The variables of an outer agent that are set.
+pub fn nested_variables(env: &BTreeMap<OsString, OsString>) -> Vec<String> {
+    let nested = env.keys().filter(|name| is_nested(name));
+    nested.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
 /// What a launch's process gets: the changes of the plan, the directory it works in, and the token of the run.
 pub(super) fn of_launch(
     env: &BTreeMap<OsString, OsString>,

@@ -244,7 +244,7 @@ fn merged_json(base: Option<&[u8]>, patch: &serde_json::Value) -> serde_json::Va
 }
 
 /// The settings files of these CLIs may hold `//` and `/* */` comments: spaces in their place.
-fn without_comments(json: &[u8]) -> Vec<u8> {
+pub fn without_comments(json: &[u8]) -> Vec<u8> {
     let mut plain = json.to_vec();
     let mut position = 0;
     while position < json.len() {

@@ -1,6 +1,7 @@
 //! Claude Code (`claude`).
 
 mod capabilities;
+mod checkup;
 mod failure;
 mod message;
 mod options;
@@ -14,7 +15,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use super::{Backend, Capabilities, Plan, Protocol, Site};
+use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
 use crate::request::Request;
 
@@ -65,5 +66,9 @@ impl Backend for Claude {
         let background =
             options::Options::of(request).map_or(protocol::BackgroundTasks::Off, |options| options.background);
         Box::new(protocol::ClaudeProtocol::new(request, background))
+    }
+
+    fn checkup(&self, site: &Site) -> Checkup {
+        checkup::checkup(site)
     }
 }

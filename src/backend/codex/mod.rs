@@ -1,5 +1,6 @@
 //! Codex CLI, by `codex exec --json`.
 
+mod checkup;
 mod failure;
 mod item;
 mod mcp;
@@ -20,7 +21,7 @@ mod plan_tests;
 #[cfg(test)]
 mod protocol_tests;
 
-use crate::backend::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
+use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
 
@@ -67,6 +68,10 @@ impl Backend for Codex {
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
         Box::new(protocol::Codex::new(request))
+    }
+
+    fn checkup(&self, site: &Site) -> Checkup {
+        checkup::checkup(site)
     }
 }
 

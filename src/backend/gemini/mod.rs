@@ -2,6 +2,7 @@
 //! its output in `protocol`.
 
 mod capability;
+mod checkup;
 mod failure;
 mod plan;
 mod policy;
@@ -13,7 +14,7 @@ mod tools;
 mod tries;
 mod wire;
 
-use super::{Backend, Capabilities, Plan, Protocol, Site};
+use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
 use crate::request::Request;
 
@@ -59,5 +60,9 @@ impl Backend for GeminiCli {
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
         Box::new(protocol::Gemini::new(policy::limits(request)))
+    }
+
+    fn checkup(&self, site: &Site) -> Checkup {
+        checkup::checkup(site)
     }
 }

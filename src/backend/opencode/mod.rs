@@ -2,6 +2,7 @@
 //!
 //! Owns what is known about this CLI: its command line, its permission tables, its events and its log lines.
 
+mod checkup;
 mod config;
 mod failure;
 mod log;
@@ -15,7 +16,7 @@ mod rights;
 mod tools;
 mod wire;
 
-use crate::backend::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
+use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
 
@@ -126,5 +127,9 @@ impl Backend for OpenCode {
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
         Box::new(protocol::OpenCodeProtocol::new(request, plan::rights(request)))
+    }
+
+    fn checkup(&self, site: &Site) -> Checkup {
+        checkup::checkup(site)
     }
 }

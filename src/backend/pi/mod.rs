@@ -1,5 +1,6 @@
 //! Pi (`pi`): what it can do, how it is called and how its output is read.
 
+mod checkup;
 mod failure;
 mod head;
 mod plan;
@@ -8,7 +9,7 @@ mod rights;
 mod tools;
 mod wire;
 
-use super::{Backend, Capabilities, Feature, Plan, Protocol, Site, Support};
+use super::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
 use protocol::{Offered, PiProtocol};
@@ -126,5 +127,9 @@ impl Backend for Pi {
             Ok(_) | Err(_) => Offered::Limited,
         };
         Box::new(PiProtocol::new(offered))
+    }
+
+    fn checkup(&self, site: &Site) -> Checkup {
+        checkup::checkup(site)
     }
 }

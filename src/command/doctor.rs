@@ -1,0 +1,185 @@
+//! `agentctl doctor`: is each CLI usable here?
+
+use super::{color, print};
+use crate::backend::Backend;
+use crate::catalog::Catalog;
+use crate::cli::DoctorArgs;
+use crate::config::{Config, DEFAULT_BACKEND, Environment, Selected};
+use crate::doctor::{
+    BackendReport, Check, CheckStatus, DoctorReport, OwnReport, SCHEMA, Scope, ask_live, examine, exit_of, ourselves,
+    together,
+};
+use crate::duration;
+use crate::error::{ErrorKind, Failure};
+use crate::exit::Exit;
+use owo_colors::{OwoColorize, Style};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let cap = duration::parse(&args.cap)
+        .map_err(|why| Failure::usage(format!("--cap: {why}")))?
+        .ok_or_else(|| Failure::usage("--cap must be more than nothing"))?;
+    let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let environment = Environment::of_process();
+    let surroundings = Surroundings::of(&environment, &cwd, &args.backends);
+    let chosen: Vec<&dyn Backend> = match args.backends.as_slice() {
+        [] => surroundings.catalog.all().collect(),
+        names => names
+            .iter()
+            .map(|name| surroundings.catalog.find(name))
+            .collect::<Result<_, _>>()?,
+    };
+    let scope = Scope {
+        environment: &environment,
+        cwd: &cwd,
+        cap,
+        default_backend: &surroundings.default,
+    };
+    let mut reports = examined(&chosen, &surroundings, &scope)?;
+    if args.live {
+        for (backend, report) in chosen.iter().zip(&mut reports).filter(|(_, report)| report.usable) {
+            live(*backend, report, &surroundings, &environment, &cwd);
+        }
+    }
+    let own = ourselves(&environment, surroundings.broken.as_ref().map_or(Ok(()), Err));
+    let exit = exit(&own, &reports, args.backends.is_empty());
+    let report = DoctorReport {
+        schema: SCHEMA,
+        usable: exit == Exit::Success,
+        agentctl: OwnReport {
+            version: env!("CARGO_PKG_VERSION"),
+            checks: own,
+        },
+        backends: reports,
+    };
+    let text = match args.json {
+        true => serde_json::to_string(&report)
+            .map(|json| format!("{json}\n"))
+            .map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?,
+        false => table(&report),
+    };
+    print(text.as_bytes())?;
+    Ok(exit)
+}
+
+/// What is configured, as far as it can be read: a broken file is a finding, and the rest is examined all the same.
+struct Surroundings {
+    config: Config,
+    catalog: Catalog,
+    default: String,
+    /// The one backend that variables for "the selected one" are about.
+    selected: String,
+    broken: Option<Failure>,
+}
+
+impl Surroundings {
+    fn of(environment: &Environment, cwd: &Path, named: &[String]) -> Self {
+        let loaded = Config::load(environment.clone(), cwd).and_then(|config| {
+            let catalog = Catalog::of(&config)?;
+            let (layers, default) = config.layers(None, None)?;
+            crate::decide::permission_of(&layers)?;
+            Ok((config, catalog, default))
+        });
+        let (config, catalog, default, broken) = match loaded {
+            Ok((config, catalog, default)) => (config, catalog, default, None),
+            Err(failure) => {
+                let config = Config {
+                    path: environment.config_path(),
+                    environment: environment.clone(),
+                    ..Config::default()
+                };
+                let default = environment.get("AGENT_BACKEND");
+                let default = default.unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
+                (config, Catalog::default(), default, Some(failure))
+            }
+        };
+        let selected = match named {
+            [only] => only.clone(),
+            _ => default.clone(),
+        };
+        Self {
+            config,
+            catalog,
+            default,
+            selected,
+            broken,
+        }
+    }
+
+    fn cli_path(&self, name: &str) -> Option<PathBuf> {
+        self.config.own_cli_path(name, Selected::when(name == self.selected))
+    }
+}
+
+/// Side by side: the whole takes as long as the slowest.
+fn examined(
+    chosen: &[&dyn Backend],
+    surroundings: &Surroundings,
+    scope: &Scope<'_>,
+) -> Result<Vec<BackendReport>, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::new(ErrorKind::Crashed, format!("cannot start the runtime: {error}")))?;
+    let asking = chosen.iter().map(|backend| async {
+        let path = surroundings.cli_path(backend.name());
+        examine(*backend, path.as_deref(), scope).await
+    });
+    Ok(runtime.block_on(together(asking)))
+}
+
+fn live(
+    backend: &dyn Backend,
+    report: &mut BackendReport,
+    surroundings: &Surroundings,
+    environment: &Environment,
+    cwd: &Path,
+) {
+    let path = surroundings.cli_path(backend.name());
+    let model = surroundings
+        .config
+        .own_model(backend.name(), Selected::when(backend.name() == surroundings.selected));
+    let (live, check) = ask_live(backend, path, model, environment, cwd);
+    report.usable = live.ok;
+    report.live = Some(live);
+    report.checks.push(check);
+}
+
+/// Named backends must all be usable; without names, the default one must.
+fn exit(own: &[Check], reports: &[BackendReport], all: bool) -> Exit {
+    let asked = reports.iter().filter(|report| !all || report.default);
+    let failed = exit_of(own.iter()).or_else(|| exit_of(asked.flat_map(|report| &report.checks)));
+    match failed {
+        Some(exit) => exit,
+        None if all && !reports.iter().any(|report| report.default) => Exit::Usage,
+        None => Exit::Success,
+    }
+}
+
+fn table(report: &DoctorReport) -> String {
+    let bold = color::style(Style::new().bold());
+    let mut text = format!("{} {}\n", "agentctl".style(bold), report.agentctl.version);
+    checks(&report.agentctl.checks, &mut text);
+    for backend in &report.backends {
+        let usable = if backend.usable { "usable" } else { "not usable" };
+        let default = if backend.default { ", the default" } else { "" };
+        let _ = writeln!(text, "\n{}  {usable}{default}", backend.name.style(bold));
+        checks(&backend.checks, &mut text);
+    }
+    text
+}
+
+fn checks(checks: &[Check], text: &mut String) {
+    for check in checks {
+        let (mark, style) = match check.status {
+            CheckStatus::Ok => ("✓", Style::new().green()),
+            CheckStatus::Warning => ("!", Style::new().yellow()),
+            CheckStatus::Failure => ("✗", Style::new().red()),
+        };
+        let message = check.message.replace('\n', "\n                ");
+        let _ = writeln!(text, "  {} {:<12} {message}", mark.style(color::style(style)), check.id);
+        if let Some(hint) = &check.hint {
+            let _ = writeln!(text, "    hint: {hint}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! agentctl itself: its directories, its configuration, its records, and what the environment changes.
+
+use super::judge::is_writable;
+use super::report::Check;
+use crate::config::Environment;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::session::{Filter, Store};
+use crate::shell;
+use crate::supervise::environment::nested_variables;
+use std::path::Path;
+
+/// What is to be said about agentctl. `config` is what reading the configuration came to.
+pub fn ourselves(environment: &Environment, config: Result<(), &Failure>) -> Vec<Check> {
+    let mut checks = vec![configuration(environment, config)];
+    checks.extend(state(environment));
+    checks.extend(variables(environment));
+    checks
+}
+
+fn configuration(environment: &Environment, config: Result<(), &Failure>) -> Check {
+    let path = environment.config_path();
+    match config {
+        Err(failure) => {
+            let check = Check::failure("config", Exit::Usage, failure.message.clone());
+            check.hint(
+                failure
+                    .hint
+                    .clone()
+                    .unwrap_or_else(|| format!("edit {}", path.display())),
+            )
+        }
+        Ok(()) if path.is_file() => Check::ok("config", path.display().to_string()),
+        Ok(()) => Check::ok("config", format!("none; {} would be read", path.display())),
+    }
+}
+
+fn state(environment: &Environment) -> Vec<Check> {
+    let Some(directory) = environment.state_dir() else {
+        let check = Check::failure(
+            "state",
+            Exit::Usage,
+            "there is no home directory to keep conversations in",
+        );
+        return vec![check.hint("set HOME or AGENTCTL_STATE_DIR")];
+    };
+    let unusable = |why: &str, hint: String| {
+        let message = format!("conversations cannot be kept in {}: {why}", directory.display());
+        vec![Check::warning("state", message).hint(hint)]
+    };
+    let store = match Store::open(&directory) {
+        Ok(store) => store,
+        Err(failure) => {
+            let hint = failure.hint.unwrap_or_default();
+            return vec![Check::warning("state", failure.message).hint(hint)];
+        }
+    };
+    let existing = directory
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
+    if !is_writable(existing) {
+        return unusable(
+            "it cannot be written to",
+            format!(
+                "chmod u+rwx {}, or set AGENTCTL_STATE_DIR",
+                shell::quote(existing.as_os_str())
+            ),
+        );
+    }
+    let mut checks = vec![match open_to_others(&directory) {
+        true => Check::warning("state", format!("{} is open to other users", directory.display()))
+            .hint(format!("chmod 700 {}", shell::quote(directory.as_os_str()))),
+        false => Check::ok("state", directory.display().to_string()),
+    }];
+    let damaged = store.all(&Filter::default()).damaged;
+    if let Some(first) = damaged.first() {
+        let message = match damaged.len() {
+            1 => first.to_string(),
+            count => format!("{first}, and {} more", count - 1),
+        };
+        checks.push(Check::warning("sessions", message).hint("agentctl sessions prune --damaged"));
+    }
+    checks
+}
+
+#[cfg(unix)]
+fn open_to_others(directory: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(directory).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_directory: &Path) -> bool {
+    false
+}
+
+/// Variables that change what a run does; people forget that they set them.
+const INFLUENTIAL: &[&str] = &[
+    "AGENT_BACKEND",
+    "BACKEND_CLI_PATH",
+    "BACKEND_MODEL",
+    "BACKEND_MAX_TURNS",
+    "ALLOWED_TOOLS",
+    "AGENTCTL_PERMISSION",
+    "AGENTCTL_TIMEOUT",
+    "AGENTCTL_PROFILE",
+    "AGENTCTL_CONFIG",
+    "AGENTCTL_STATE_DIR",
+];
+
+fn variables(environment: &Environment) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let set: Vec<&str> = INFLUENTIAL
+        .iter()
+        .copied()
+        .filter(|name| environment.get(name).is_some())
+        .collect();
+    if !set.is_empty() {
+        checks.push(Check::ok("environment", format!("set here: {}", set.join(", "))));
+    }
+    let nested = nested_variables(environment.all());
+    if !nested.is_empty() {
+        let message = format!(
+            "this shell belongs to another agent ({}); runs are kept from noticing",
+            nested.join(", ")
+        );
+        checks.push(Check::warning("environment", message).hint(format!("unset {}", nested.join(" "))));
+    }
+    checks
+}
