@@ -81,8 +81,6 @@ impl<'a, 's> RunDriver<'a, 's> {
             && self.tally.turns > limit
             && !self.tally.completed
         {
-            // The turn that was about to begin does not count: it was stopped.
-            self.tally.turns = limit;
             self.stop(Ended::TurnLimit);
         } else if self.is_another_conversation() {
             let asked = self.rules.conversation.continuation();
