@@ -4,7 +4,9 @@
 
 mod clis;
 mod command;
+mod config;
 mod contract;
+mod doctor;
 mod generated;
 mod model;
 mod properties;
