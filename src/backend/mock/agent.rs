@@ -399,8 +399,11 @@ fn play_entries(file: impl BufRead, mut out: impl Write, pace: f64) -> io::Resul
                 out.write_all(line.as_bytes())?;
                 out.write_all(b"\n")?;
             }
-            Entry::Stderr { line, .. } => {
-                io::stderr().write_all(line.as_bytes())?;
+            Entry::Stderr { line: said, .. } => {
+                // Two pipes keep no order: the decoder reads it here, in its place; people and messages there.
+                out.write_all(&line)?;
+                out.write_all(b"\n")?;
+                io::stderr().write_all(said.as_bytes())?;
                 io::stderr().write_all(b"\n")?;
             }
             Entry::Exit { code: told, signal, .. } => {

@@ -1,5 +1,6 @@
 //! The mock agent's lines. A recording is announced by a `play` line; what follows is read by that backend's protocol.
 
+use super::recording::{Bytes, Entry};
 use crate::backend::wire::{Reader, Text};
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
@@ -40,6 +41,17 @@ pub(super) struct Line<'a> {
     pub usage: Option<Usage>,
 }
 
+/// A line of stderr that the player put among those of stdout, as the recording has it.
+fn recorded_stderr(line: &[u8]) -> Option<Bytes<'_>> {
+    if !line.starts_with(br#"{"stderr":{"atMs":"#) {
+        return None;
+    }
+    match serde_json::from_slice(line) {
+        Ok(Entry::Stderr { line, .. }) => Some(line),
+        _ => None,
+    }
+}
+
 pub(super) struct MockProtocol {
     reader: Reader,
     request: Request,
@@ -63,7 +75,10 @@ impl MockProtocol {
 impl Protocol for MockProtocol {
     fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
         if let Some(played) = &mut self.played {
-            return played.stdout(line, out);
+            return match recorded_stderr(line) {
+                Some(said) => played.stderr(said.as_bytes(), out),
+                None => played.stdout(line, out),
+            };
         }
         let Ok(line) = self.reader.read::<Line<'_>>(line) else {
             return out.garbage(line);
@@ -103,9 +118,11 @@ impl Protocol for MockProtocol {
     }
 
     fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
-        if let Some(played) = &mut self.played {
-            played.stderr(line, out);
-        } else if let Some(id) = line.strip_prefix(super::agent::NO_SESSION.as_bytes()) {
+        // What a recording has of it comes in its place among the lines of stdout.
+        if self.played.is_some() {
+            return;
+        }
+        if let Some(id) = line.strip_prefix(super::agent::NO_SESSION.as_bytes()) {
             let id = Text(String::from_utf8_lossy(id));
             out.fail(crate::outcome::session_not_found("Mock", id.trim()));
         }
