@@ -25,20 +25,6 @@ pub enum Mode {
     Interactive,
 }
 
-/// The environment that the CLI inherits.
-pub fn child_environment(settings: &RunSettings, ours: &Environment) -> Result<BTreeMap<OsString, OsString>, Failure> {
-    let inherit = match settings.env_clear {
-        true => Inherit::Only(settings.env_pass.iter().map(OsString::from).collect()),
-        false => Inherit::All,
-    };
-    let set = settings
-        .env
-        .iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
-    environment::build(ours.all().clone(), &Wishes { inherit, set })
-}
-
 /// Plans a run. `scratch` is where its private files will lie.
 pub fn prepare(
     backend: &dyn Backend,
@@ -48,7 +34,16 @@ pub fn prepare(
     scratch: PathBuf,
     mode: Mode,
 ) -> Result<Prepared, Failure> {
-    let env = child_environment(settings, ours)?;
+    let inherit = match settings.env_clear {
+        true => Inherit::Only(settings.env_pass.iter().map(OsString::from).collect()),
+        false => Inherit::All,
+    };
+    let set = settings
+        .env
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let env = environment::build(ours.all().clone(), &Wishes { inherit, set })?;
     let search_path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let program = locate::program(backend, settings.cli_path.as_deref(), search_path, &request.cwd)?;
     let site = Site {

@@ -46,7 +46,6 @@ struct Capture {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     cap: usize,
-    received: usize,
     overflowed: bool,
 }
 
@@ -70,12 +69,6 @@ impl Driver for Capture {
         if !self.overflowed {
             self.overflowed = Self::is_full(&mut self.stderr, line, self.cap);
         }
-    }
-
-    /// A line without an end is never handed over.
-    fn received(&mut self, _stream: super::driver::Stream, bytes: usize) {
-        self.received = self.received.saturating_add(bytes);
-        self.overflowed |= self.received > self.cap.saturating_mul(2);
     }
 
     fn dropped(&mut self, _stream: super::driver::Stream, _bytes: u64) {
@@ -114,7 +107,6 @@ pub async fn probe(probe: Probe<'_>) -> Result<ProbeOutput, SpawnError> {
         stdout: Vec::new(),
         stderr: Vec::new(),
         cap: probe.output_cap,
-        received: 0,
         overflowed: false,
     };
     let run_of_probe = Run {

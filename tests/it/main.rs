@@ -3,13 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod clis;
-mod command;
-mod config;
 mod contract;
-mod doctor;
 mod generated;
 mod model;
 mod properties;
+mod real;
 mod real_model;
 mod session;
 #[cfg(target_os = "linux")]

@@ -139,25 +139,32 @@ fn gemini_settings() -> Value {
 }
 
 fn opencode_config(model_url: &str) -> Value {
+    let capable = json!({
+        "name": "Mock", "attachment": true, "reasoning": true,
+        "modalities": {"input": ["text", "image"], "output": ["text"]},
+    });
     json!({
         "autoupdate": false, "share": "disabled", "model": "mock/mock-model", "small_model": "mock/mock-model",
         "provider": {"mock": {
             "npm": "@ai-sdk/openai-compatible", "name": "Mock",
             "options": {"baseURL": format!("{model_url}/v1"), "apiKey": "dummy"},
-            "models": {"mock-model": {"name": "Mock", "attachment": true, "reasoning": true,
-                "modalities": {"input": ["text", "image"], "output": ["text"]}}},
+            "models": {"mock-model": capable, "other-model": capable},
         }},
     })
 }
 
 fn pi_models(model_url: &str) -> Value {
-    json!({"providers": {"mock": {
-        "baseUrl": format!("{model_url}/v1"), "apiKey": "dummy", "api": "openai-completions",
-        "models": [{
-            "id": "mock-model", "name": "Mock", "reasoning": true, "input": ["text", "image"],
+    let model = |id: &str| {
+        json!({
+            "id": id, "name": "Mock", "reasoning": true, "input": ["text", "image"],
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
             "contextWindow": 1_000_000, "maxTokens": 4096,
-        }],
+        })
+    };
+    let models = ["mock-model", "other-model"].map(model);
+    json!({"providers": {"mock": {
+        "baseUrl": format!("{model_url}/v1"), "apiKey": "dummy", "api": "openai-completions",
+        "models": models,
     }}})
 }
 

@@ -1,5 +1,6 @@
 //! How a run ended, with assertions whose failures can be repeated by hand.
 
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use serde_json::Value;
@@ -103,14 +104,19 @@ impl Outcome<'_> {
             Some(status) => status.to_string(),
             None => "killed, its time was over".to_owned(),
         };
+        let raw: String = self.world.recorded().iter().map(exchange).collect();
         panic!(
-            "expected: {expected}\ncommand: {}\nended: {ended}\nstdout:\n{}\nstderr:\n{}\nthe model's requests:\n{}\n",
+            "expected: {expected}\ncommand: {}\nended: {ended}\nstdout:\n{}\nstderr:\n{}\n{raw}the model's requests:\n{}\n",
             self.typed,
             shortened(&self.stdout()),
             shortened(&self.stderr()),
             self.world.model().report(),
         );
     }
+}
+
+fn exchange((path, lines): &(PathBuf, String)) -> String {
+    format!("the raw exchange, {}:\n{}\n", path.display(), shortened(lines))
 }
 
 fn shortened(text: &str) -> String {

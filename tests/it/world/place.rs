@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use uuid::Uuid;
@@ -25,6 +26,7 @@ pub struct World<'a> {
     root: PathBuf,
     token: String,
     environment: BTreeMap<String, String>,
+    exchanges: AtomicUsize,
 }
 
 impl<'a> World<'a> {
@@ -42,6 +44,7 @@ impl<'a> World<'a> {
             root,
             token,
             environment: BTreeMap::new(),
+            exchanges: AtomicUsize::new(0),
         };
         world.environment = world.scrubbed_environment();
         world.git_init();
@@ -129,6 +132,28 @@ impl<'a> World<'a> {
         let path = self.scratch().join("mcp.json");
         fs::write(&path, config.to_string()).expect("a file of the world");
         path
+    }
+
+    /// A new file for `--record`: what it holds is part of every failure report.
+    pub fn exchange(&self) -> PathBuf {
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
+        self.exchange_numbered(number)
+    }
+
+    /// Everything that was recorded, oldest first, as a path and what it holds.
+    pub(super) fn recorded(&self) -> Vec<(PathBuf, String)> {
+        let last = self.exchanges.load(Ordering::Relaxed);
+        let read = |path: PathBuf| {
+            let bytes = fs::read(&path).ok()?;
+            Some((path, String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        (1..=last)
+            .filter_map(|number| read(self.exchange_numbered(number)))
+            .collect()
+    }
+
+    fn exchange_numbered(&self, number: usize) -> PathBuf {
+        self.root.join(format!("exchange-{number}.jsonl"))
     }
 
     /// What the home holds now, to compare with what it holds later.

@@ -7,13 +7,15 @@ use crate::model::tools::{NativeCall, NativeInput};
 
 /// Tokens that each answer claims to have cost. Fresh input, and what came from and went to the cache, are
 /// three numbers on the Anthropic wire; the others count the cache reads inside the input and no writes.
-pub const FRESH_TOKENS: u64 = 11;
-pub const CACHE_READ_TOKENS: u64 = 5;
-pub const CACHE_WRITE_TOKENS: u64 = 3;
-pub const INPUT_TOKENS: u64 = FRESH_TOKENS + CACHE_READ_TOKENS + CACHE_WRITE_TOKENS;
-/// With the reasoning in it.
-pub const OUTPUT_TOKENS: u64 = 7;
-pub const REASONING_TOKENS: u64 = 2;
+pub mod tokens {
+    pub const FRESH: u64 = 11;
+    pub const CACHE_READ: u64 = 5;
+    pub const CACHE_WRITE: u64 = 3;
+    pub const INPUT: u64 = FRESH + CACHE_READ + CACHE_WRITE;
+    /// With the reasoning in it.
+    pub const OUTPUT: u64 = 7;
+    pub const REASONING: u64 = 2;
+}
 
 pub struct Answer {
     pub id: String,

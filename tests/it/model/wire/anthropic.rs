@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Block, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, FRESH_TOKENS, Frames, OUTPUT_TOKENS};
+use super::answer::{Answer, Block, Frames, tokens};
 use super::content::{Content, sort_user_texts};
 use crate::model::request::{Conversation, OfferedTool, ToolResult};
 use crate::model::step::End;
@@ -74,8 +74,8 @@ fn offered(tool: &Tool) -> OfferedTool {
 
 fn usage() -> Value {
     json!({
-        "input_tokens": FRESH_TOKENS, "output_tokens": OUTPUT_TOKENS,
-        "cache_creation_input_tokens": CACHE_WRITE_TOKENS, "cache_read_input_tokens": CACHE_READ_TOKENS,
+        "input_tokens": tokens::FRESH, "output_tokens": tokens::OUTPUT,
+        "cache_creation_input_tokens": tokens::CACHE_WRITE, "cache_read_input_tokens": tokens::CACHE_READ,
     })
 }
 

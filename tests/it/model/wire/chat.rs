@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Block, CACHE_READ_TOKENS, Frames, INPUT_TOKENS, OUTPUT_TOKENS, REASONING_TOKENS};
+use super::answer::{Answer, Block, Frames, tokens};
 use super::content::{Content, sort_user_texts};
 use crate::model::request::{Conversation, OfferedTool, ToolResult};
 use crate::model::step::End;
@@ -73,9 +73,9 @@ fn offered(tool: &Tool) -> OfferedTool {
 
 fn usage() -> Value {
     json!({
-        "prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-        "prompt_tokens_details": {"cached_tokens": CACHE_READ_TOKENS},
-        "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
+        "prompt_tokens": tokens::INPUT, "completion_tokens": tokens::OUTPUT, "total_tokens": tokens::INPUT + tokens::OUTPUT,
+        "prompt_tokens_details": {"cached_tokens": tokens::CACHE_READ},
+        "completion_tokens_details": {"reasoning_tokens": tokens::REASONING},
     })
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Block, CACHE_READ_TOKENS, Frames, INPUT_TOKENS, OUTPUT_TOKENS, REASONING_TOKENS};
+use super::answer::{Answer, Block, Frames, tokens};
 use super::content::sort_user_texts;
 use crate::model::request::{Conversation, OfferedTool, ToolResult};
 use crate::model::step::End;
@@ -124,9 +124,9 @@ fn finished(answer: &Answer, parts: &[Value]) -> Value {
         "STOP"
     });
     response["usageMetadata"] = json!({
-        "promptTokenCount": INPUT_TOKENS, "cachedContentTokenCount": CACHE_READ_TOKENS,
-        "candidatesTokenCount": OUTPUT_TOKENS - REASONING_TOKENS, "thoughtsTokenCount": REASONING_TOKENS,
-        "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
+        "promptTokenCount": tokens::INPUT, "cachedContentTokenCount": tokens::CACHE_READ,
+        "candidatesTokenCount": tokens::OUTPUT - tokens::REASONING, "thoughtsTokenCount": tokens::REASONING,
+        "totalTokenCount": tokens::INPUT + tokens::OUTPUT,
     });
     response
 }

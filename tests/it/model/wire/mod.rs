@@ -7,7 +7,7 @@ mod content;
 mod gemini;
 mod responses;
 
-pub use answer::{Answer, Block, Frame, Frames};
+pub use answer::{Answer, Block, Frame, Frames, tokens};
 
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Block, CACHE_READ_TOKENS, Frames, INPUT_TOKENS, OUTPUT_TOKENS, REASONING_TOKENS};
+use super::answer::{Answer, Block, Frames, tokens};
 use super::content::{Content, sort_user_texts};
 use crate::model::request::{Conversation, OfferedTool, ToolInput, ToolResult};
 use crate::model::step::End;
@@ -122,9 +122,9 @@ fn offer(tool: &Tool, namespace: Option<&str>, tools: &mut Vec<OfferedTool>) {
 
 fn usage() -> Value {
     json!({
-        "input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": CACHE_READ_TOKENS},
-        "output_tokens": OUTPUT_TOKENS, "output_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
-        "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+        "input_tokens": tokens::INPUT, "input_tokens_details": {"cached_tokens": tokens::CACHE_READ},
+        "output_tokens": tokens::OUTPUT, "output_tokens_details": {"reasoning_tokens": tokens::REASONING},
+        "total_tokens": tokens::INPUT + tokens::OUTPUT,
     })
 }
 

@@ -1,0 +1,210 @@
+//! A conversation goes on: by key, by the CLI's own id, by name, from elsewhere, and after it was cut short.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{Turn, ask, calls, refused, resume, run, steady_model, told, usage};
+use crate::model::{Model, recall, shell, text};
+use crate::world::{Cli, World, for_every_cli};
+
+for_every_cli! {
+    three_turns,
+    a_named_conversation,
+    a_conversation_that_was_killed,
+    from_another_directory,
+    unknown_session,
+    a_fork_leaves_the_original_alone,
+    ephemeral,
+}
+
+fn three_turns(cli: Cli) {
+    let model = Model::start().then(text("noted")).then(recall());
+    let world = World::new(&model);
+    let first = ask(run(&world, cli).args(steady_model(cli)), "the first word is plum");
+    first.is("resumed", "fresh");
+    let second = ask(resume(&world, first.key()), "the second is pear");
+    second.is("responseText", "the first word is plum | the second is pear");
+    second.is("resumed", "resumed");
+    second.is("session", first.key());
+    // With its own id the conversation is found too.
+    let third = ask(resume(&world, second.native_id()), "which ones?");
+    third.is(
+        "responseText",
+        "the first word is plum | the second is pear | which ones?",
+    );
+    third.is("resumed", "resumed");
+    third.is("session", first.key());
+    third.check(calls(&model) == 3, "one request a turn");
+
+    for turn in [&first, &second, &third] {
+        turn.is("usage", usage(cli, 1));
+    }
+    let shown = world
+        .agentctl(["sessions", "show", "--json", first.key()])
+        .run()
+        .exits(0);
+    let view = shown.json();
+    shown.check(view["usage"] == usage(cli, 3), "the sum of three turns is kept");
+    shown.check(view["runs"] == 3, "three runs");
+    shown.check(
+        view["sessionId"] == third.result()["sessionId"],
+        "the newest native id is kept",
+    );
+}
+
+fn a_named_conversation(cli: Cli) {
+    let model = Model::start().then(text("noted")).then(recall());
+    let world = World::new(&model);
+    let named = |prompt: &str| ask(run(&world, cli).args(["--session", "#général 🍑"]), prompt);
+    let first = named("the word is plum");
+    first.is("resumed", "fresh");
+    let second = named("what was it?");
+    second.is("responseText", "the word is plum | what was it?");
+    let third = named("and now?");
+    third.is("responseText", "the word is plum | what was it? | and now?");
+    for turn in [&first, &second, &third] {
+        turn.is("name", "#général 🍑");
+        turn.is("session", first.key());
+    }
+    third.is("resumed", "resumed");
+}
+
+#[cfg(unix)]
+fn a_conversation_that_was_killed(cli: Cli) {
+    let model = Model::start().then(shell("echo > started; sleep 300"));
+    let world = World::new(&model);
+    let running = run(&world, cli)
+        .args(["--session", "work"])
+        .stdin("the word is plum")
+        .spawn();
+    super::eventually(|| world.read("started").is_some());
+    running.signal(rustix::process::Signal::TERM);
+    let first = Turn::of(running.wait().exits(143));
+    first.check(first.result()["error"]["kind"] == "interrupted", "it says so");
+    first.check(world.survivors().is_empty(), "nothing is left of it");
+
+    model.push(recall());
+    let second = ask(run(&world, cli).args(["--session", "work"]), "what was it?");
+    second.is("resumed", "resumed");
+    second.is("sessionId", first.native_id());
+    let answer = second.answer();
+    second.check(
+        answer.contains("the word is plum") && answer.ends_with("what was it?"),
+        "it remembers",
+    );
+    let third = ask(told(&world, &["resume", "--last"]), "and now?");
+    let answer = third.answer();
+    third.check(
+        answer.contains("the word is plum") && answer.ends_with("what was it? | and now?"),
+        "it still does",
+    );
+}
+
+#[cfg(not(unix))]
+fn a_conversation_that_was_killed(_cli: Cli) {}
+
+fn from_another_directory(cli: Cli) {
+    let model = Model::start().then(text("noted"));
+    let world = World::new(&model);
+    let first = ask(run(&world, cli), "the word is plum");
+    let elsewhere = world.project().with_file_name("elsewhere");
+    fs::create_dir(&elsewhere).expect("another directory");
+    model.push(shell("pwd"));
+    model.push(recall());
+    let second = ask(resume(&world, first.key()).cwd(&elsewhere), "where are we?");
+    second.is("resumed", "resumed");
+    second.is("responseText", "the word is plum | where are we?");
+    second.warns("the conversation goes on in its own directory");
+    let project = world.project().to_string_lossy().into_owned();
+    let output = second.told("tool_end")[0]["output"].to_string();
+    second.check(output.contains(&project), "it works where it began");
+}
+
+fn unknown_session(cli: Cli) {
+    let model = Model::start().then(text("a new beginning"));
+    let world = World::new(&model);
+    let id = match cli {
+        Cli::OpenCode => "ses_4dcf21a83ffeJ2zUQ6pVYkB0Lw",
+        _ => "0199a213-81c0-7800-8aa1-bbab2a035a53",
+    };
+    let resume = |more: &[&str]| told(&world, &["resume", "-b", cli.name(), id]).args(more);
+    let lost = refused(resume(&[]), "go on", 7, "session_not_found");
+    lost.check(lost.outcome.stderr().contains("hint: "), "it says what to do");
+    lost.check(
+        !lost.answer().contains("a new beginning"),
+        "a fresh answer is not passed off as a resumed one",
+    );
+    let listed = world.agentctl(["sessions", "list", "--json"]).run().exits(0);
+    listed.check(listed.json() == json!([]), "nothing is kept of it");
+
+    let fresh = ask(resume(&["--or-new"]), "go on");
+    fresh.is("resumed", "fresh");
+    fresh.is("responseText", "a new beginning");
+    fresh.check(fresh.native_id() != id, "it has an id of its own");
+    model.push(recall());
+    let again = ask(super::resume(&world, fresh.key()), "go on again");
+    again.is("responseText", "go on | go on again");
+}
+
+fn a_fork_leaves_the_original_alone(cli: Cli) {
+    let model = Model::start().then(text("noted")).then(recall());
+    let world = World::new(&model);
+    let first = ask(run(&world, cli), "the word is plum");
+    let fork = ask(resume(&world, first.key()).arg("--fork"), "and pear");
+    fork.is("responseText", "the word is plum | and pear");
+    fork.is("resumed", "forked");
+    fork.check(fork.key() != first.key(), "it has a key of its own");
+    fork.check(fork.native_id() != first.native_id(), "it has an id of its own");
+
+    let original = ask(resume(&world, first.key()), "and apple");
+    original.is("responseText", "the word is plum | and apple");
+    original.is("sessionId", first.native_id());
+    let shown = world
+        .agentctl(["sessions", "show", "--json", fork.key()])
+        .run()
+        .exits(0);
+    shown.check(
+        shown.json()["parent"] == first.key(),
+        "the fork knows where it comes from",
+    );
+}
+
+fn ephemeral(cli: Cli) {
+    let model = Model::start().then(text("noted"));
+    let world = World::new(&model);
+    let first = ask(run(&world, cli).arg("--ephemeral"), "the word is quetschenpflaume");
+    first.is("responseText", "noted");
+    first.is("session", Value::Null);
+    first.has_no_warnings();
+    let traces = traces(&world, "quetschenpflaume");
+    first.check(traces.is_empty(), &format!("the home holds nothing of it: {traces:?}"));
+    let listed = world.agentctl(["sessions", "list", "--json"]).run().exits(0);
+    listed.check(listed.json() == json!([]), "agentctl keeps nothing either");
+    if !first.native_id().is_empty() {
+        let again = told(&world, &["resume", "-b", cli.name(), first.native_id()]);
+        refused(again, "what was it?", 7, "session_not_found");
+    }
+}
+
+/// The files of the home that hold this word.
+fn traces(world: &World<'_>, word: &str) -> Vec<String> {
+    let mut folders = vec![world.home()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let bytes = fs::read(&path).unwrap_or_default();
+                    if memchr::memmem::find(&bytes, word.as_bytes()).is_some() {
+                        found.push(path.to_string_lossy().into_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
