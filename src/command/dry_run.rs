@@ -67,7 +67,7 @@ pub fn print(
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             ErrorKind::Crashed,
-            format!("the command cannot be written: {error}"),
+            format!("the output cannot be written: {error}"),
         )),
         _ => Ok(Exit::Success),
     }

@@ -6,10 +6,11 @@ use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::engine::{self, Keeper, Mode, Prepared};
 use crate::error::{ErrorKind, Failure};
+use crate::report::tell;
 use crate::request::{Conversation, Request};
 use crate::supervise::{self, Scratch};
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 pub fn run(
     backend: &dyn Backend,
@@ -28,7 +29,7 @@ pub fn run(
     let path = scratch.path().to_owned();
     let Prepared { plan, env } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
     for warning in settings.warnings.iter().chain(&plan.warnings) {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        tell(&format!("warning: {warning}\n"));
     }
     let made = scratch.fill(&plan.launch.files);
     made.map_err(|error| {
@@ -41,7 +42,7 @@ pub fn run(
     if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch))
         && let Some(warning) = keeper.begin(&id)
     {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        tell(&format!("warning: {warning}\n"));
     }
     Ok(code(exit))
 }

@@ -6,6 +6,7 @@ pub mod config;
 mod conversation;
 mod doctor;
 mod dry_run;
+mod full_rights;
 pub mod generate;
 mod interactive;
 pub mod run;
@@ -16,7 +17,7 @@ mod topics;
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::report::failure_text;
+use crate::report::{failure_text, tell};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ pub fn dispatch(cli: Cli) -> ExitCode {
 }
 
 fn complain(failure: &Failure) -> Exit {
-    let _ = std::io::stderr().write_all(failure_text(failure).as_bytes());
+    tell(&failure_text(failure));
     failure.kind.exit()
 }
 

@@ -1,7 +1,7 @@
 //! `agentctl run` and `agentctl resume`: from typed arguments to an exit code.
 
 use super::conversation::{Branch, Reach, Search, Selected, Selector};
-use super::dry_run;
+use super::{dry_run, full_rights};
 use crate::cli::{ColorArg, CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
 use crate::decide::{self, Given, RunSettings};
@@ -83,7 +83,7 @@ fn told(typed: &Typed<'_>) -> u8 {
 /// A failure before the run: an error for people, and a result for programs.
 fn complain(args: &CommonArgs, failure: Failure) -> u8 {
     let exit = failure.kind.exit().code();
-    let _ = std::io::stderr().write_all(failure_text(&failure).as_bytes());
+    report::tell(&failure_text(&failure));
     let mut reporter: Box<dyn Report> = match args.output_format {
         Some(OutputFormat::Json) => Box::new(Json),
         Some(OutputFormat::StreamJson) => Box::new(StreamJson),
@@ -114,8 +114,12 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
         false => prompt::gather(typed.prompt, args.prompt_file.as_deref())?,
     };
     if prompt.trim().is_empty() && !args.interactive {
-        return Err(Failure::usage("there is no prompt")
-            .hint("give one as an argument, with --prompt-file, or on standard input"));
+        return Err(
+            Failure::usage("there is no prompt").hint(match args.raw_args.is_empty() {
+                true => "give one as an argument, with --prompt-file, or on standard input",
+                false => "what follows `--` goes to the CLI as it is: put the prompt before it",
+            }),
+        );
     }
     let given = Given {
         prompt,
@@ -134,6 +138,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     if settings.dry_run {
         return dry_run::print(backend, &request, &settings, &environment).map(Exit::code);
     }
+    full_rights::note(backend, &layers, &settings, &environment);
     let mcp_configs: Vec<PathBuf> = layers
         .mcp_config()
         .into_iter()
@@ -282,7 +287,11 @@ fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> 
     let stderr = std::io::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if !stderr.is_terminal() || dumb || !settings.progress {
-        return Box::new(report::Plain::new(stderr, settings.verbosity));
+        let audience = match stderr.is_terminal() {
+            true => report::Audience::Terminal,
+            false => report::Audience::Program,
+        };
+        return Box::new(report::Plain::new(stderr, settings.verbosity, audience));
     }
     let look = report::Look {
         colored: is_colored(settings.color),

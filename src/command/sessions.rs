@@ -108,7 +108,10 @@ pub fn run(
     match result {
         // Whoever read this has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
-        Err(error) => Err(Failure::usage(format!("the output cannot be written: {error}"))),
+        Err(error) => Err(Failure::new(
+            crate::error::ErrorKind::Crashed,
+            format!("the output cannot be written: {error}"),
+        )),
         Ok(exit) => Ok(exit),
     }
 }

@@ -41,9 +41,11 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
         };
     }
     let text = command.render_long_help();
-    let mut out = anstream::stdout().lock();
-    let _ = std::io::Write::write_all(&mut out, text.ansi().to_string().as_bytes());
-    Ok(Exit::Success)
+    // Colours are for a terminal that wants them.
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => print(text.to_string().as_bytes()),
+        _ => print(text.ansi().to_string().as_bytes()),
+    }
 }
 
 fn exit_codes() -> String {

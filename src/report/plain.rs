@@ -1,23 +1,41 @@
-//! Progress without a terminal: warnings and the error, one line each, and the trace of `--verbose`.
+//! Progress without a display: warnings and the error, one line each, and the trace of `--verbose`.
 
 use super::progress::{Progress, failure_text};
+use super::sanitize::{self, Harmless};
 use crate::decide::Verbosity;
 use crate::event::{Event, EventResult};
 use std::io::Write;
+
+/// Who reads the diagnostics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// A terminal, if only a dumb one: it must have nothing to obey.
+    Terminal,
+    /// A file or a program, which get every byte as it was.
+    Program,
+}
 
 /// Writes to stderr (or any writer). Nobody reads it? Then nothing is lost but diagnostics.
 pub struct Plain<W> {
     out: W,
     verbosity: Verbosity,
+    audience: Audience,
 }
 
 impl<W: Write> Plain<W> {
-    pub fn new(out: W, verbosity: Verbosity) -> Self {
-        Self { out, verbosity }
+    pub fn new(out: W, verbosity: Verbosity, audience: Audience) -> Self {
+        Self {
+            out,
+            verbosity,
+            audience,
+        }
     }
 
     fn line(&mut self, text: &str) {
-        let _ = writeln!(self.out, "{text}");
+        let _ = match self.audience {
+            Audience::Program => writeln!(self.out, "{text}"),
+            Audience::Terminal => writeln!(self.out, "{}", sanitize::text(text, Harmless::Pictured)),
+        };
     }
 }
 
@@ -36,7 +54,7 @@ impl<W: Write> Progress for Plain<W> {
 
     fn result(&mut self, result: &EventResult) {
         if let Some(failure) = &result.error {
-            let _ = self.out.write_all(failure_text(failure).as_bytes());
+            self.line(failure_text(failure).trim_end());
         }
         let _ = self.out.flush();
     }

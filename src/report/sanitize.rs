@@ -67,8 +67,8 @@ pub fn line(line: &str) -> String {
     text(&line.replace(['\n', '\t'], " "), Harmless::Pictured)
 }
 
-/// Controls, and the marks that make text read in another order than it is written.
-fn is_dangerous(character: char) -> bool {
+/// Controls, and the marks that make text read in another order than it is written. Newline and tab are harmless.
+pub fn is_dangerous(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,

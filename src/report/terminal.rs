@@ -3,15 +3,15 @@
 
 use super::progress::{Progress, failure_text};
 use super::sanitize;
+use super::spinner::Spinner;
 use crate::decide::Verbosity;
 use crate::event::{Event, EventResult, Usage};
 use crate::tool::ToolKind;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use owo_colors::{OwoColorize, Style};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How the terminal is used.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,12 @@ pub struct Look {
 
 /// The longest argument of a tool that is shown.
 const ARGUMENT_SHOWN: usize = 60;
-const TICK: Duration = Duration::from_millis(120);
 
 pub struct Terminal {
     look: Look,
     backend: String,
     /// There is none while the agent talks on the same terminal.
-    spinner: Option<ProgressBar>,
+    spinner: Option<Spinner>,
     begun: Instant,
     /// The calls that are open: what is shown for each.
     tools: HashMap<String, String>,
@@ -62,21 +61,14 @@ impl Terminal {
     fn spin(&mut self) {
         self.end_line();
         if self.spinner.is_none() {
-            let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            // `elapsed` counts from the start of the run, however often the spinner comes and goes.
-            let spinner = spinner.with_elapsed(self.begun.elapsed());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-                spinner.set_style(style.tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ "));
-            }
-            spinner.enable_steady_tick(TICK);
-            self.spinner = Some(spinner);
+            self.spinner = Some(Spinner::since(self.begun));
         }
         self.describe();
     }
 
     fn clear(&mut self) {
         if let Some(spinner) = self.spinner.take() {
-            spinner.finish_and_clear();
+            spinner.clear();
         }
     }
 
@@ -100,7 +92,7 @@ impl Terminal {
         if self.usage.total_tokens > 0 {
             let _ = write!(message, " · {} tokens", count(self.usage.total_tokens));
         }
-        spinner.set_message(message);
+        spinner.say(message);
     }
 
     /// A line above the spinner.

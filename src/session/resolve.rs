@@ -173,7 +173,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 fn visible(character: char) -> char {
-    match character.is_control() {
+    match crate::report::is_dangerous(character) || character.is_control() {
         true => '\u{fffd}',
         false => character,
     }

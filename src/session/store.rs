@@ -60,6 +60,17 @@ impl Store {
         self.root.path()
     }
 
+    /// Whether this is the first time that the users of this store are told something. If it cannot be noted down they
+    /// will be told again.
+    pub fn is_news(&self, what: &str) -> bool {
+        let mark = self.root.path().join(format!("told-{what}"));
+        let news = !mark.exists();
+        if news {
+            let _ = self.root.write_new(&mark, b"");
+        }
+        news
+    }
+
     pub(super) fn record_path(&self, key: &Key) -> PathBuf {
         let file = format!("{key}.json");
         self.root.path().join("sessions").join(key.shard()).join(file)

@@ -4,12 +4,18 @@
 
 mod clis;
 mod contract;
+#[cfg(unix)]
+mod desk;
 mod generated;
 mod model;
+#[cfg(unix)]
+mod pipes;
 mod properties;
 mod real;
 mod real_model;
 mod session;
 #[cfg(target_os = "linux")]
 mod supervise;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod world;

@@ -48,6 +48,10 @@ pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
     let mut launch = Launch::new(site, &request.cwd);
     let mut warnings = Vec::new();
     common(request, site, &mut launch, &mut warnings)?;
+    // Nobody reads what the UI shows, so its id is known only if we choose it.
+    if let Conversation::Fresh { id } | Conversation::Fork { id, .. } = &request.conversation {
+        launch.args(["--session-id".to_owned(), id.to_string()]);
+    }
     launch.args(request.raw_args.iter().cloned());
     launch.stdin = Stdin::Inherited;
     let prompt = prompt::argument(request);

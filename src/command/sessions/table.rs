@@ -2,6 +2,7 @@
 
 use super::view::{PruneView, SessionView, word};
 use crate::duration;
+use crate::report::is_dangerous;
 use crate::session::one_line;
 use jiff::Timestamp;
 use owo_colors::{OwoColorize, Style};
@@ -156,9 +157,11 @@ fn fields(view: &SessionView, look: &Look) -> Vec<(&'static str, String)> {
 
 /// Stored text must not drive the terminal.
 fn safe(line: &str) -> String {
-    line.chars()
-        .map(|character| if character.is_control() { '\u{fffd}' } else { character })
-        .collect()
+    let harmless = |character| match is_dangerous(character) {
+        true => '\u{fffd}',
+        false => character,
+    };
+    line.chars().map(harmless).collect()
 }
 
 pub(super) fn pruned(view: &PruneView, out: &mut dyn Write) -> io::Result<()> {

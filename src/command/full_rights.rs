@@ -1,0 +1,27 @@
+//! Says, once to each user at a terminal, that an agent whose rights nobody chose has all of them.
+
+use crate::backend::Backend;
+use crate::config::{Environment, Layers};
+use crate::decide::{RunSettings, Verbosity};
+use crate::report::tell;
+use crate::session::Store;
+use std::io::IsTerminal;
+
+const NOTE: &str = "\
+note: the agent has full rights: it runs commands and changes files without asking, because a headless run cannot ask
+hint: -P read-only or -P edit limits it; `permission` in the configuration file chooses for good (this is said once)
+";
+
+/// The note, if it is due: nothing chose a level, a person may read it, and they have not been told before.
+pub fn note(backend: &dyn Backend, layers: &Layers, settings: &RunSettings, environment: &Environment) {
+    let chosen = layers.0.iter().any(|layer| layer.settings.permission.is_some());
+    // The mock agent only pretends.
+    if chosen || backend.name() == "mock" || settings.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal()
+    {
+        return;
+    }
+    let store = environment.state_dir().and_then(|state| Store::open(state).ok());
+    if store.is_none_or(|store| store.is_news("full-rights")) {
+        tell(NOTE);
+    }
+}

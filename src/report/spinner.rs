@@ -1,0 +1,130 @@
+//! The line that turns while the agent works. It knows the terminal and nothing of events.
+
+use console::Term;
+use indicatif::style::ProgressTracker;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const FRAMES: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
+const TICK: Duration = Duration::from_millis(120);
+const FRAMES_PER_SECOND: u8 = 20;
+const FRAME_COLUMNS: usize = 2;
+/// A Ctrl-C is echoed behind the line. It must fit: if it wrapped, only its own line would be cleared.
+const ECHO_COLUMNS: usize = 3;
+
+pub struct Spinner {
+    bar: ProgressBar,
+    status: Arc<Mutex<String>>,
+}
+
+impl Spinner {
+    /// A spinner that counts from `begun`, however often it comes and goes.
+    pub fn since(begun: Instant) -> Self {
+        let terminal = Unpadded(Term::buffered_stderr());
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(terminal), FRAMES_PER_SECOND);
+        let bar = ProgressBar::with_draw_target(None, target).with_elapsed(begun.elapsed());
+        let status = Arc::default();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {status}") {
+            bar.set_style(style.with_key("status", line(&status)).tick_chars(FRAMES));
+        }
+        bar.enable_steady_tick(TICK);
+        Self { bar, status }
+    }
+
+    pub fn say(&self, status: String) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+        self.bar.tick();
+    }
+
+    /// Makes room for something else to be written above it.
+    pub fn suspend(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+
+    pub fn clear(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Time and status, cut to the window as it is at each drawing.
+fn line(status: &Arc<Mutex<String>>) -> impl ProgressTracker + use<> {
+    let status = Arc::clone(status);
+    move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let status = status.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = format!("{} {status}", elapsed(state.elapsed()));
+        let (_, columns) = Term::stderr().size();
+        let room = usize::from(columns).saturating_sub(FRAME_COLUMNS + ECHO_COLUMNS);
+        let _ = out.write_str(&console::truncate_str(&text, room, "…"));
+    }
+}
+
+/// As a stopwatch shows it: 7s, 1m 07s, 1h 02m.
+fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        seconds => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// The terminal without the blanks that a progress bar fills its line with: the cursor stays behind the text.
+#[derive(Debug)]
+struct Unpadded(Term);
+
+impl TermLike for Unpadded {
+    fn width(&self) -> u16 {
+        self.0.size().1
+    }
+
+    fn height(&self) -> u16 {
+        self.0.size().0
+    }
+
+    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_up(lines)
+    }
+
+    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_down(lines)
+    }
+
+    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_right(columns)
+    }
+
+    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_left(columns)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        match text.bytes().all(|byte| byte == b' ') {
+            true => Ok(()),
+            false => self.0.write_str(text),
+        }
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_told_as_a_stopwatch_does() {
+        let told = [0, 59, 67, 3720].map(|seconds| elapsed(Duration::from_secs(seconds)));
+        assert_eq!(told, ["0s", "59s", "1m 07s", "1h 02m"]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Dependable in a pipe: the right answer or a clear error, the right code, and never a panic.
+
+use crate::desk::{Desk, Ended};
+
+fn assert_ended(ended: &Ended, code: i32, stdout: &str) {
+    assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(code), stdout),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_run_quietly() {
+    let desk = Desk::new();
+    // Far more than a pipe holds, so that the writer notices.
+    let ended = desk.shell("agentctl run -b mock '[[big:3000000]] [[hang]]' | head -c 1 | wc -c");
+    assert_eq!(ended.stdout.trim(), "1", "{ended:?}");
+    assert_eq!(ended.stderr, "");
+    for command in [
+        "help json",
+        "schema event",
+        "man",
+        "completions bash",
+        "sessions",
+        "--help",
+    ] {
+        let ended = desk.shell(&format!("agentctl {command} | true"));
+        assert_ended(&ended, 0, "");
+        assert_eq!(ended.stderr, "", "{command}");
+    }
+}
+
+#[test]
+fn json_is_for_other_programs_to_read() {
+    let desk = Desk::new();
+    let ended = desk.shell("agentctl run -b mock -o json 'hello there' | jq -r .responseText");
+    assert_ended(&ended, 0, "hello there\n");
+    let ended = desk.shell("agentctl run -b mock -o stream-json 'hello there' | jq -rj 'select(.type==\"text\").text'");
+    assert_ended(&ended, 0, "hello there");
+    let ended = desk.shell("agentctl run -b nosuch -o json hi | jq -r .error.kind; exit ${PIPESTATUS[0]}");
+    assert_ended(&ended, 2, "usage\n");
+}
+
+#[test]
+fn diagnostics_nobody_reads_cost_nothing() {
+    let desk = Desk::new();
+    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>/dev/null"), 0, "hello\n");
+    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>/dev/full"), 0, "hello\n");
+    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>&-"), 0, "hello\n");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let desk = Desk::new();
+    for command in [
+        "run -b mock hello",
+        "run -b mock -o json hello",
+        "help json",
+        "help run",
+        "schema",
+        "man",
+        "completions zsh",
+        "sessions list --json",
+        "run -b mock --dry-run hello",
+    ] {
+        let ended = desk.shell(&format!("agentctl {command} > /dev/full"));
+        assert!(!ended.stderr.contains("panicked"), "{command}: {ended:?}");
+        assert_eq!(ended.code, Some(1), "{command}: {ended:?}");
+        assert!(
+            ended.stderr.starts_with("error: ") && ended.stderr.contains("cannot be written"),
+            "{command}: {ended:?}"
+        );
+    }
+}
+
+#[test]
+fn closed_streams_are_no_obstacle() {
+    let desk = Desk::new();
+    assert_ended(&desk.shell("agentctl run -b mock hello <&-"), 0, "hello\n");
+    assert_ended(&desk.shell("agentctl run -b mock hello >&-"), 0, "");
+    assert_ended(&desk.shell("agentctl run -b mock hello <&- >&- 2>&-"), 0, "");
+    assert_ended(&desk.shell("agentctl run -b mock <&-"), 2, "");
+}
+
+#[test]
+fn without_home_or_terminal_type_a_run_still_works() {
+    let desk = Desk::new();
+    assert_ended(
+        &desk.shell("env -u HOME -u TERM agentctl run -b mock hello"),
+        0,
+        "hello\n",
+    );
+    assert_ended(&desk.shell("HOME= agentctl run -b mock hello"), 0, "hello\n");
+    let line = "HOME=/nonexistent AGENTCTL_STATE_DIR= agentctl run -b mock --ephemeral hello";
+    assert_ended(&desk.shell(line), 0, "hello\n");
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_costs_the_memory_and_not_the_answer() {
+    let desk = Desk::new();
+    let file = desk.file("state", "not a directory");
+    for place in ["/proc/agentctl", file.to_str().unwrap()] {
+        let ephemeral = desk.shell(&format!(
+            "AGENTCTL_STATE_DIR={place} agentctl run -b mock --ephemeral hello"
+        ));
+        assert_ended(&ephemeral, 0, "hello\n");
+        let kept = desk.shell(&format!("AGENTCTL_STATE_DIR={place} agentctl run -b mock hello"));
+        assert_ended(&kept, 0, "hello\n");
+        assert!(kept.stderr.contains("warning: "), "{kept:?}");
+        let listed = desk.shell(&format!("AGENTCTL_STATE_DIR={place} agentctl sessions"));
+        assert!(!listed.stderr.contains("panicked"), "{listed:?}");
+    }
+}
+
+#[test]
+fn the_prompt_comes_from_an_argument_a_file_standard_input_or_two_of_them() {
+    let desk = Desk::new();
+    desk.file("task", "from a file");
+    for (line, prompt) in [
+        ("agentctl run -b mock 'an argument'", "an argument"),
+        ("agentctl run -b mock -f task", "from a file"),
+        ("agentctl run -b mock < task", "from a file"),
+        ("agentctl run -b mock - < task", "from a file"),
+        ("agentctl run -b mock -f - < task", "from a file"),
+        (
+            "echo piped | agentctl run -b mock 'an argument'",
+            "an argument\n\npiped\n",
+        ),
+        ("echo piped | agentctl run -b mock -f task", "from a file\n\npiped\n"),
+        (
+            "agentctl run -b mock -f task 'an argument'",
+            "an argument\n\nfrom a file",
+        ),
+        ("agentctl run -b mock '' < task", "\n\nfrom a file"),
+    ] {
+        let ended = desk.shell(&format!("{line} -o json | jq -rj .responseText"));
+        assert_eq!(ended.stdout.trim(), prompt.trim(), "{line}: {ended:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_a_prompt_is_told_with_what_to_do() {
+    let desk = Desk::new();
+    for (line, hint) in [
+        ("agentctl run -b mock", "give one as an argument"),
+        ("agentctl run -b mock -- 'fix it'", "put the prompt before it"),
+        ("agentctl run -b mock -f nothing-here", "nothing-here"),
+        ("printf '\\xff\\xfe' | agentctl run -b mock", "iconv"),
+        ("agentctl run -b mock -f .", "prompt"),
+    ] {
+        let ended = desk.shell(line);
+        assert_ended(&ended, 2, "");
+        assert!(
+            ended.stderr.starts_with("error: ") && ended.stderr.contains(hint),
+            "{line}: {ended:?}"
+        );
+    }
+}

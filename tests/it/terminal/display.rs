@@ -1,0 +1,208 @@
+//! The answer as it comes, the spinner, the closing line, and who wants less of it.
+
+use super::pty::{Streams, USUAL};
+use super::{Pty, has_spinner, mock, on_a_terminal, start};
+use crate::desk::{Desk, Ended};
+
+/// Long enough for the spinner to be drawn several times.
+const WORK: &str = "[[tool:ls -l]] [[delay:700ms]] [[say:All is well.]]";
+
+#[test]
+fn text_is_shown_while_the_agent_still_works() {
+    let desk = Desk::new();
+    let mut pty = start(mock(&desk, "[[say:halfway there]] [[hang]]", &[]), USUAL);
+    // The agent never ends by itself, so this is not the end.
+    pty.wait_for("there");
+    pty.send("\x03");
+    assert_eq!(pty.close().status.code(), Some(130));
+}
+
+#[test]
+fn the_screen_ends_with_tools_answer_and_the_exact_command_that_goes_on() {
+    let desk = Desk::new();
+    let closed = start(mock(&desk, WORK, &[]), USUAL).close();
+    assert_eq!(closed.status.code(), Some(0));
+    assert!(has_spinner(&closed.written), "{:?}", closed.written);
+    let lines: Vec<&str> = closed.screen.lines().collect();
+    let [tool, answer, closing] = lines[..] else {
+        panic!("{}", closed.screen);
+    };
+    assert_eq!((tool, answer), ("✓ bash ls -l", "All is well."));
+    assert!(closing.starts_with("mock · mock-1 · "), "{closing}");
+    let (_, resume) = closing.rsplit_once("agentctl resume ").unwrap();
+    let next = desk.shell(&format!("agentctl resume {resume} '[[recall]]'"));
+    assert_eq!(next.code, Some(0), "{next:?}");
+    assert!(next.stdout.contains("[[tool:ls -l]]"), "{next:?}");
+}
+
+#[test]
+fn the_spinner_tells_time_and_tool() {
+    let desk = Desk::new();
+    let steps = [
+        r#"say {"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}"#,
+        r#"say {"type":"turn.started"}"#,
+        r#"say {"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"make everything","status":"in_progress"}}"#,
+        "sleep 1000",
+    ];
+    let mut pty = start(super::fake_codex(&desk, &steps, &["-P", "edit"]), USUAL);
+    pty.wait_for("codex · bash make everything");
+    pty.wait_for(" 1s ");
+    pty.send("\x03");
+    let closed = pty.close();
+    assert_eq!(closed.status.code(), Some(130));
+    assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+/// What is expected of the display.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    colored: bool,
+    spinner: bool,
+    closing_line: bool,
+}
+
+#[test]
+fn everybody_gets_as_much_display_as_they_want() {
+    let all = Seen {
+        colored: true,
+        spinner: true,
+        closing_line: true,
+    };
+    let plain = Seen { colored: false, ..all };
+    let none = || Seen {
+        colored: false,
+        spinner: false,
+        closing_line: false,
+    };
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a Seen);
+    let cases: [Case<'_>; 11] = [
+        (&[], &[], &all),
+        (&[("NO_COLOR", "1")], &[], &plain),
+        (&[("NO_COLOR", "")], &[], &all),
+        (&[("CLICOLOR_FORCE", "1")], &[], &all),
+        (&[("CLICOLOR", "0")], &[], &plain),
+        (&[("NO_COLOR", "1")], &["--color", "always"], &all),
+        (&[("CLICOLOR_FORCE", "1")], &["--color", "never"], &plain),
+        (&[], &["--no-progress"], &none()),
+        (&[("TERM", "dumb")], &[], &none()),
+        (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], &[], &none()),
+        (
+            &[],
+            &["--quiet"],
+            &Seen {
+                spinner: true,
+                ..none()
+            },
+        ),
+    ];
+    for (env, args, expected) in cases {
+        let desk = Desk::new();
+        let mut command = mock(&desk, WORK, args);
+        command.envs(env.iter().copied());
+        let closed = start(command, USUAL).close();
+        let seen = Seen {
+            colored: closed.written.contains("\x1b[2m"),
+            spinner: has_spinner(&closed.written),
+            closing_line: closed.screen.contains("agentctl resume "),
+        };
+        assert_eq!(seen, *expected, "{env:?} {args:?}: {:?}", closed.written);
+        assert!(closed.screen.contains("All is well."), "{}", closed.screen);
+        assert!(!has_spinner(&closed.screen), "{env:?} {args:?}: {}", closed.screen);
+        if *expected == none() {
+            assert!(!closed.written.contains('\x1b'), "{:?}", closed.written);
+        }
+    }
+}
+
+#[test]
+fn an_answer_in_a_pipe_leaves_the_spinner_on_the_terminal() {
+    let desk = Desk::new();
+    let closed = Pty::start_on(mock(&desk, WORK, &[]), USUAL, Streams::AllButOutput).close();
+    assert!(has_spinner(&closed.written));
+    assert!(!closed.screen.contains("All is well."), "{}", closed.screen);
+    assert!(closed.screen.contains("agentctl resume "), "{}", closed.screen);
+}
+
+#[test]
+fn in_a_pipe_there_is_nothing_but_the_answer() {
+    let desk = Desk::new();
+    let mut command = mock(&desk, WORK, &[]);
+    command.env("CLICOLOR_FORCE", "1");
+    let ended = Ended::of(&mut command);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("All is well.\n", ""));
+}
+
+#[test]
+fn a_narrow_window_gets_no_leftovers_of_the_spinner() {
+    let desk = Desk::new();
+    let prompt = "[[tool:a command that is a good deal longer than the window]] [[delay:700ms]] [[say:fine]]";
+    let closed = start(mock(&desk, prompt, &[]), (24, 20)).close();
+    assert!(has_spinner(&closed.written));
+    assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+    assert!(closed.screen.contains("\nfine\n"), "{}", closed.screen);
+    let joined = closed.screen.replace('\n', "");
+    assert!(joined.contains("agentctl resume "), "{}", closed.screen);
+}
+
+#[test]
+fn a_window_that_shrinks_and_grows_during_a_run_is_followed() {
+    let desk = Desk::new();
+    let steps = [
+        r#"say {"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}"#,
+        r#"say {"type":"turn.started"}"#,
+        r#"say {"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"find everything","status":"in_progress"}}"#,
+        "sleep 1000",
+    ];
+    let mut pty = start(super::fake_codex(&desk, &steps, &["-P", "edit"]), (24, 80));
+    pty.wait_for("bash find everything");
+    pty.resize((24, 20));
+    let before = pty.written().len();
+    // Two seconds further the spinner has been drawn for the narrow window.
+    pty.wait_for(" 2s ");
+    let narrow = pty.written()[before..].to_owned();
+    assert!(narrow.contains("codex · b"), "{narrow:?}");
+    let last = narrow.rsplit("codex · ").next().unwrap();
+    assert!(!last.contains("everything"), "{narrow:?}");
+    pty.resize((24, 80));
+    pty.wait_for_times("find everything", narrow.matches("find everything").count() + 2);
+    pty.send("\x03");
+    let closed = pty.close();
+    assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+#[test]
+fn an_agent_whose_rights_nobody_chose_is_announced_once() {
+    const NOTE: &str = "full rights";
+    let steps = [
+        crate::supervise::binary::SESSION,
+        crate::supervise::binary::TURN,
+        crate::supervise::binary::ANSWER,
+        crate::supervise::binary::END,
+    ];
+    let desk = Desk::new();
+    let times = |args: &[&str]| {
+        let closed = start(super::fake_codex(&desk, &steps, args), USUAL).close();
+        assert_eq!(closed.status.code(), Some(0), "{}", closed.screen);
+        closed.screen.matches(NOTE).count()
+    };
+    assert_eq!(times(&["-P", "edit"]), 0, "somebody chose");
+    assert_eq!(times(&["-P", "full"]), 0, "somebody chose");
+    assert_eq!(times(&["--quiet"]), 0, "nobody wants to know");
+    assert_eq!(times(&[]), 1);
+    assert_eq!(times(&[]), 0, "it has been said");
+    let pretended = start(mock(&Desk::new(), "hello", &[]), USUAL).close();
+    assert!(!pretended.screen.contains(NOTE), "{}", pretended.screen);
+    let piped = Ended::of(&mut super::fake_codex(&Desk::new(), &steps, &[]));
+    assert!(!piped.stderr.contains(NOTE), "{piped:?}");
+}
+
+#[test]
+fn help_is_coloured_for_a_person_only() {
+    let desk = Desk::new();
+    let closed = start(on_a_terminal(&desk, &["run", "--help"]), USUAL).close();
+    assert!(closed.written.contains("\x1b["), "{:?}", closed.written);
+    let mut command = on_a_terminal(&desk, &["run", "--help"]);
+    command.env("NO_COLOR", "1");
+    assert!(!start(command, USUAL).close().written.contains('\x1b'));
+    assert!(!desk.run(&["run", "--help"]).stdout.contains('\x1b'));
+}
