@@ -428,6 +428,27 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
+/// What to try instead of a command that does not exist, where clap has no idea.
+pub fn advice(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let root = command();
+    let commands: Vec<&str> = root
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(clap::Command::get_name)
+        .collect();
+    Some(match crate::suggest::closest(typed, &commands) {
+        Some(similar) => format!("did you mean `agentctl {similar}`?"),
+        None => "to give an agent a prompt: agentctl run \"PROMPT\"".to_owned(),
+    })
+}
+
 /// The examples at the end of each `--help`.
 mod help {
     pub const ROOT: &str = "\

@@ -54,11 +54,17 @@ pub fn main() -> ExitCode {
         Ok(cli) => command::dispatch(cli),
         Err(error) => {
             // Help and version are no errors; a closed pipe is not ours to complain about.
-            let _ = error.print();
-            if error.use_stderr() {
-                exit::Exit::Usage.into()
-            } else {
-                exit::Exit::Success.into()
+            let printed = error.print();
+            if let Some(advice) = cli::advice(&error) {
+                report::tell(&format!("hint: {advice}\n"));
+            }
+            match (error.use_stderr(), printed) {
+                (true, _) => exit::Exit::Usage.into(),
+                (false, Err(why)) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                    report::tell(&format!("error: the output cannot be written: {why}\n"));
+                    exit::Exit::AgentFailed.into()
+                }
+                (false, _) => exit::Exit::Success.into(),
             }
         }
     }

@@ -40,7 +40,7 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
             }
         };
     }
-    let text = command.render_long_help();
+    let text = command.render_help();
     // Colours are for a terminal that wants them.
     match anstream::AutoStream::choice(&std::io::stdout()) {
         anstream::ColorChoice::Never => print(text.to_string().as_bytes()),

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::marker::Marker;
 use crate::mask::Mask;
 use crate::outcome::{self, Ended, Facts};
-use crate::report::{Progress, Report, Spool, SpoolError};
+use crate::report::{Progress, Report, Spool, SpoolError, tell};
 use crate::request::{Continuation, Conversation, Persistence, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
 use crate::{media, schema};
@@ -130,9 +130,7 @@ fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
         let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
         if let Err(error) = spool.finish(patience) {
             if !matches!(error, SpoolError::Closed) {
-                stage.progress.event(&Event::Warning {
-                    message: Cow::Owned(error.to_string()),
-                });
+                tell(&format!("error: {error}\n"));
             }
             exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
         }

@@ -7,6 +7,8 @@ mod contract;
 #[cfg(unix)]
 mod desk;
 mod generated;
+#[cfg(unix)]
+mod help;
 mod model;
 #[cfg(unix)]
 mod pipes;

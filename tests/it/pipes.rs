@@ -64,6 +64,9 @@ fn output_that_cannot_be_written_is_an_error() {
         "man",
         "completions zsh",
         "sessions list --json",
+        "backends",
+        "config show",
+        "run --help",
         "run -b mock --dry-run hello",
     ] {
         let ended = desk.shell(&format!("agentctl {command} > /dev/full"));

@@ -1,0 +1,137 @@
+//! Help that teaches: options in groups, with their variable and default; examples that work; a hint for a slip.
+
+use crate::desk::Desk;
+use agentctl::cli;
+use agentctl::config::VARIABLES;
+use clap::Command;
+
+fn built() -> Command {
+    let mut root = cli::command();
+    root.build();
+    root
+}
+
+fn commands(root: &Command) -> impl Iterator<Item = &Command> {
+    root.get_subcommands()
+        .filter(|command| !command.is_hide_set() && command.get_name() != "help")
+}
+
+#[test]
+fn every_option_of_run_and_resume_is_explained_and_in_a_group() {
+    let root = built();
+    for name in ["run", "resume"] {
+        let command = root.find_subcommand(name).unwrap();
+        for option in command
+            .get_opts()
+            .chain(command.get_arguments().filter(|argument| argument.is_positional()))
+        {
+            assert!(option.get_help().is_some(), "{name}: {} has no help", option.get_id());
+        }
+        for option in command.get_arguments().filter(|argument| !argument.is_positional()) {
+            let known = ["help", "version"].contains(&option.get_id().as_str());
+            assert!(
+                known || option.get_help_heading().is_some(),
+                "{name}: {} has no heading",
+                option.get_id()
+            );
+        }
+    }
+}
+
+#[test]
+fn every_variable_is_told_with_its_option() {
+    let root = built();
+    let run = root.find_subcommand("run").unwrap();
+    let help = run.clone().render_long_help().to_string();
+    let help: Vec<&str> = help.split_whitespace().collect();
+    let help = help.join(" ");
+    for (variable, meaning) in VARIABLES.iter().filter(|(_, meaning)| meaning.contains("(--")) {
+        assert!(
+            help.contains(variable),
+            "`run --help` does not tell {variable}: {meaning}"
+        );
+    }
+}
+
+#[test]
+fn every_command_has_examples_and_each_of_them_is_understood() {
+    let root = built();
+    for command in commands(&root).chain([&root]) {
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(
+            after.starts_with("Examples:\n"),
+            "{} has no examples",
+            command.get_name()
+        );
+        let examples = after.lines().filter(|line| line.starts_with("  "));
+        for line in examples {
+            let line = line
+                .split(" | ")
+                .find(|part| part.trim().starts_with("agentctl "))
+                .unwrap();
+            let line = line.split(" > ").next().unwrap();
+            let words = shlex::split(line).unwrap();
+            let parsed = cli::command().try_get_matches_from(&words);
+            let parsed = parsed.map_err(|error| error.to_string());
+            assert!(parsed.is_ok(), "{words:?}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
+fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
+    let desk = Desk::new();
+    for command in commands(&built()) {
+        let by_flag = desk.run(&[command.get_name(), "--help"]);
+        let by_word = desk.run(&["help", command.get_name()]);
+        assert_eq!(
+            (by_flag.code, by_word.code),
+            (Some(0), Some(0)),
+            "{}",
+            command.get_name()
+        );
+        assert_eq!(by_flag.stdout, by_word.stdout);
+    }
+    for (topic, told) in [
+        ("exit-codes", "124"),
+        ("environment", "AGENTCTL_STATE_DIR"),
+        ("json", "responseText"),
+    ] {
+        let ended = desk.run(&["help", topic]);
+        assert_eq!(ended.code, Some(0));
+        assert!(ended.stdout.contains(told), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_slip_gets_a_suggestion() {
+    let desk = Desk::new();
+    assert_eq!(
+        desk.run(&["run", "-b", "mock", "--session", "ticket-1234", "hi"]).code,
+        Some(0)
+    );
+    let cases: [(&[&str], i32, &str); 12] = [
+        (&["rnu", "x"], 2, "agentctl run"),
+        (&["fix the test"], 2, "agentctl run"),
+        (&["run", "--modle", "x", "y"], 2, "'--model'"),
+        (&["run", "-b", "cluade", "x"], 2, "`claude`"),
+        (&["run", "-o", "jsn", "x"], 2, "'json'"),
+        (&["run", "-P", "readonly", "x"], 2, "read-only"),
+        (
+            &["run", "-b", "mock", "--option", "trnscript=x", "x"],
+            2,
+            "`transcript`",
+        ),
+        (&["resume", "ticket-1243", "x"], 7, "ticket-1234"),
+        (&["sessions", "show", "ticket-124"], 7, "ticket-1234"),
+        (&["sessions", "shwo", "x"], 2, "'show'"),
+        (&["backends", "codx"], 2, "`codex`"),
+        (&["help", "enviroment"], 2, "`environment`"),
+    ];
+    for (args, code, suggestion) in cases {
+        let ended = desk.run(args);
+        assert_eq!(ended.code, Some(code), "{args:?}: {ended:?}");
+        assert!(ended.stderr.contains(suggestion), "{args:?}: {ended:?}");
+        assert_eq!(ended.stdout, "", "{args:?}");
+    }
+}
