@@ -20,6 +20,7 @@ use crate::report::{Discard, Silent};
 use crate::request::{Continuation, Conversation, Placement, Request, System};
 use crate::supervise::SignalPolicy;
 use crate::{backend, locate};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -103,6 +104,13 @@ impl Agent {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// A variable for the agent.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.set(name, value);
         self
     }
 

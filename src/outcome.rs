@@ -81,7 +81,11 @@ pub fn settle(facts: Facts<'_>) -> (EventResult, Exit) {
         marker_detected: None,
         media: Vec::new(),
         denied_tools: tally.denied,
-        turns: tally.turns,
+        // What began while the CLI was being stopped does not count.
+        turns: match facts.ended {
+            Ended::TurnLimit => tally.turns.min(facts.max_turns.unwrap_or(u32::MAX)),
+            _ => tally.turns,
+        },
         tool_calls: tally.tool_calls,
         usage: tally.usage,
         cost_usd: tally.cost_usd,

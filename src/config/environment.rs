@@ -51,6 +51,10 @@ impl Environment {
         }
     }
 
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
     pub fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.variables
     }

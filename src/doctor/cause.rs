@@ -1,4 +1,4 @@
-//! Why a run probably failed: the checks that start nothing, only made after a failure.
+//! Why a run probably failed: the checks that start nothing, made only after a failure.
 
 use super::binary::{installed_version, interpreter_check};
 use super::look::{Look, search_path};
@@ -6,48 +6,55 @@ use crate::backend::{AuthState, Backend, tested_versions};
 use crate::config::Environment;
 use crate::error::{ErrorKind, Failure};
 use semver::Version;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The failure with its probable cause as a hint, if it has none and one can be told. It reads a few files and starts
-/// nothing.
-pub fn probable_cause(failure: &mut Failure, backend: &dyn Backend, program: Option<&Path>, ours: &Environment) {
-    let silent = matches!(failure.kind, ErrorKind::Crashed | ErrorKind::Protocol);
-    if backend.name() == "mock" || !(silent || failure.kind == ErrorKind::Auth && failure.hint.is_none()) {
+/// Adds the probable cause to the hint of a failure that says too little. A few files are read, and nothing is started.
+/// `program` is what looking for it again came to, `theirs` the environment that the CLI had.
+pub fn probable_cause(
+    failure: &mut Failure,
+    backend: &dyn Backend,
+    program: Result<PathBuf, Failure>,
+    theirs: &Environment,
+) {
+    if backend.name() == "mock" {
         return;
     }
-    let Some(cause) = program.and_then(|program| cause(failure, backend, program, ours)) else {
-        return;
+    let cause = match (failure.kind, program) {
+        (ErrorKind::Crashed | ErrorKind::Protocol, Err(missing)) => Some(sentence(&missing.message, missing.hint)),
+        (ErrorKind::Crashed | ErrorKind::Protocol, Ok(program)) => {
+            no_login(backend, &program, theirs).or_else(|| other_version(backend, &program))
+        }
+        (ErrorKind::NotInstalled | ErrorKind::NotExecutable, Ok(program)) => {
+            interpreter_check(&program, search_path(theirs).as_deref())
+                .map(|check| sentence(&check.message, check.hint))
+        }
+        (ErrorKind::Auth, Ok(program)) if failure.hint.is_none() => {
+            no_login(backend, &program, theirs).or_else(|| Some(backend.login_hint().to_owned()))
+        }
+        _ => None,
     };
-    failure.hint = Some(match failure.hint.take() {
-        Some(hint) => format!("{cause}; {hint}"),
-        None => cause,
-    });
+    if let Some(cause) = cause {
+        failure.hint = Some(cause);
+    }
 }
 
-fn cause(failure: &Failure, backend: &dyn Backend, program: &Path, ours: &Environment) -> Option<String> {
-    if !program.exists() {
-        return Some(format!(
-            "{} has vanished; install it with `{}`",
-            program.display(),
-            backend.install_hint()
-        ));
+fn sentence(message: &str, hint: Option<String>) -> String {
+    match hint {
+        Some(hint) => format!("{message}: {hint}"),
+        None => message.to_owned(),
     }
-    if let Some(check) = interpreter_check(program, search_path(ours).as_deref()) {
-        return Some(format!("{}; {}", check.message, check.hint.unwrap_or_default()));
-    }
-    let look = Look::at(backend, program.to_owned(), std::env::temp_dir(), ours);
+}
+
+fn no_login(backend: &dyn Backend, program: &Path, theirs: &Environment) -> Option<String> {
+    let look = Look::at(backend, program.to_owned(), std::env::temp_dir(), theirs);
     let login = (look.checkup.auth)(&look.seen());
-    if login.state == AuthState::Missing {
-        return Some(format!(
+    (login.state == AuthState::Missing).then(|| {
+        format!(
             "probably not logged in ({}): {}",
             login.learned_from,
             backend.login_hint()
-        ));
-    }
-    if failure.kind == ErrorKind::Auth {
-        return Some(backend.login_hint().to_owned());
-    }
-    other_version(backend, program)
+        )
+    })
 }
 
 /// A version that the tests never saw may have lost a flag or changed its output.
@@ -63,7 +70,7 @@ fn other_version(backend: &dyn Backend, program: &Path) -> Option<String> {
         return None;
     };
     Some(format!(
-        "{version} is {side} than what agentctl was tested with: `agentctl doctor {}` checks its flags",
+        "its version {version} is {side} than what agentctl was tested with; `agentctl doctor {}` checks its flags",
         backend.name()
     ))
 }

@@ -131,7 +131,9 @@ fn flags(backend: &dyn Backend, answer: &Answer, cap: Duration) -> Check {
         }
         Answer::Silent => Check::warning("flags", format!("no answer about its flags in {}", seconds(cap)))
             .hint("a longer --cap waits for it"),
-        Answer::Unclear { code, said } => Check::warning("flags", unclear("the flags", *code, said)),
+        Answer::Unclear { said, .. } if !said.is_empty() => {
+            Check::warning("flags", format!("it did not tell which flags it knows, but: {said}"))
+        }
         _ => Check::warning("flags", "it did not tell which flags it knows"),
     }
 }
@@ -164,8 +166,10 @@ fn auth(backend: &dyn Backend, look: &Look, answer: Option<&Answer>, cap: Durati
         && let Some((path, why)) = look.seen().unreadable()
     {
         login = Auth::unknown(format!("{} cannot be read: {why}", path.display()));
-        let check = Check::warning("auth", login.learned_from.clone())
-            .hint(format!("chmod u+r {}", crate::shell::quote(path.as_os_str())));
+        let check = Check::warning("auth", login.learned_from.clone()).hint(format!(
+            "let it be read: ls -ld {}",
+            crate::shell::quote(path.as_os_str())
+        ));
         return (login, check);
     }
     let check = match login.state {

@@ -62,10 +62,6 @@ impl<'a, 's> RunDriver<'a, 's> {
     pub fn finish(&mut self, exit: crate::backend::ExitStatus) {
         let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
         self.protocol.finish(exit, &mut out);
-        if let (Some(Ended::TurnLimit), Some(limit)) = (self.stopped, self.rules.max_turns) {
-            // What the CLI told while it was being stopped does not count.
-            self.tally.turns = limit;
-        }
         self.stage.flush();
     }
 

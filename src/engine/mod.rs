@@ -22,7 +22,7 @@ use crate::outcome::{self, Ended, Facts};
 use crate::report::{Progress, Report, Spool, SpoolError, tell};
 use crate::request::{Continuation, Conversation, Persistence, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
-use crate::{media, schema};
+use crate::{doctor, locate, media, schema};
 use driver::{Rules, RunDriver};
 use recorder::Recorder;
 use serde_json::Value;
@@ -273,7 +273,8 @@ impl Attempt<'_> {
     async fn settled(&self, request: &Request, stage: &mut Stage<'_>) -> Settled {
         let (tally, ended, ending, warnings) = match self.process(request, stage).await {
             Ok(done) => done,
-            Err(failure) => {
+            Err(mut failure) => {
+                self.explain(&mut failure, request);
                 let (result, exit) = outcome::refused(self.backend.name(), failure);
                 return Settled {
                     result,
@@ -301,7 +302,25 @@ impl Attempt<'_> {
             duration_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         result.warnings.splice(0..0, warnings);
+        if let Some(failure) = &mut result.error {
+            self.explain(failure, request);
+        }
         Settled { result, exit, carry }
+    }
+
+    /// Names the probable cause of a failure that says too little by itself.
+    fn explain(&self, failure: &mut Failure, request: &Request) {
+        let Ok(env) = prepare::child_environment(self.settings, self.environment) else {
+            return;
+        };
+        let search_path = env.get(std::ffi::OsStr::new("PATH")).map(std::ffi::OsString::as_os_str);
+        let program = locate::program(
+            self.backend,
+            self.settings.cli_path.as_deref(),
+            search_path,
+            &request.cwd,
+        );
+        doctor::probable_cause(failure, self.backend, program, &Environment::from_pairs(env));
     }
 
     fn warn(&self, stage: &mut Stage<'_>, message: String) {

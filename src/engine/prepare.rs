@@ -25,15 +25,8 @@ pub enum Mode {
     Interactive,
 }
 
-/// Plans a run. `scratch` is where its private files will lie.
-pub fn prepare(
-    backend: &dyn Backend,
-    request: &Request,
-    settings: &RunSettings,
-    ours: &Environment,
-    scratch: PathBuf,
-    mode: Mode,
-) -> Result<Prepared, Failure> {
+/// The environment that the CLI inherits.
+pub fn child_environment(settings: &RunSettings, ours: &Environment) -> Result<BTreeMap<OsString, OsString>, Failure> {
     let inherit = match settings.env_clear {
         true => Inherit::Only(settings.env_pass.iter().map(OsString::from).collect()),
         false => Inherit::All,
@@ -43,7 +36,19 @@ pub fn prepare(
         .iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    let env = environment::build(ours.all().clone(), &Wishes { inherit, set })?;
+    environment::build(ours.all().clone(), &Wishes { inherit, set })
+}
+
+/// Plans a run. `scratch` is where its private files will lie.
+pub fn prepare(
+    backend: &dyn Backend,
+    request: &Request,
+    settings: &RunSettings,
+    ours: &Environment,
+    scratch: PathBuf,
+    mode: Mode,
+) -> Result<Prepared, Failure> {
+    let env = child_environment(settings, ours)?;
     let search_path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
     let program = locate::program(backend, settings.cli_path.as_deref(), search_path, &request.cwd)?;
     let site = Site {

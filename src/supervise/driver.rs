@@ -21,6 +21,9 @@ pub trait Driver {
     /// A line beyond the cap was dropped.
     fn dropped(&mut self, _stream: Stream, _bytes: u64) {}
 
+    /// So many bytes arrived, whether or not they end a line.
+    fn received(&mut self, _stream: Stream, _bytes: usize) {}
+
     /// All complete lines of one read were handed over: the time to pass results on.
     fn batch_end(&mut self) {}
 

@@ -46,6 +46,7 @@ struct Capture {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     cap: usize,
+    received: usize,
     overflowed: bool,
 }
 
@@ -69,6 +70,12 @@ impl Driver for Capture {
         if !self.overflowed {
             self.overflowed = Self::is_full(&mut self.stderr, line, self.cap);
         }
+    }
+
+    /// A line without an end is never handed over.
+    fn received(&mut self, _stream: super::driver::Stream, bytes: usize) {
+        self.received = self.received.saturating_add(bytes);
+        self.overflowed |= self.received > self.cap.saturating_mul(2);
     }
 
     fn dropped(&mut self, _stream: super::driver::Stream, _bytes: u64) {
@@ -107,6 +114,7 @@ pub async fn probe(probe: Probe<'_>) -> Result<ProbeOutput, SpawnError> {
         stdout: Vec::new(),
         stderr: Vec::new(),
         cap: probe.output_cap,
+        received: 0,
         overflowed: false,
     };
     let run_of_probe = Run {

@@ -238,6 +238,7 @@ impl Supervision<'_> {
 
     fn stdout_read(&mut self, count: usize) {
         self.stdout.framer.filled(count);
+        self.driver.received(self.stdout.stream, count);
         loop {
             let frame = match count {
                 0 => self.stdout.framer.last_frame(),
@@ -261,6 +262,7 @@ impl Supervision<'_> {
 
     fn stderr_read(&mut self, count: usize) {
         self.stderr.framer.filled(count);
+        self.driver.received(self.stderr.stream, count);
         loop {
             let frame = match count {
                 0 => self.stderr.framer.last_frame(),

@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod clis;
+mod command;
+mod config;
 mod contract;
 #[cfg(unix)]
 mod desk;
+mod doctor;
 mod generated;
 #[cfg(unix)]
 mod help;

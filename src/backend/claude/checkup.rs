@@ -107,6 +107,8 @@ fn questions(seen: &Seen<'_>) -> Vec<Question> {
                 .without_env("CLAUDE_CONFIG_DIR")
                 .env("DISABLE_AUTOUPDATER", "1")
                 .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                // It opens a connection to its provider on any start, unless there is a proxy: this one is not there.
+                .env("HTTPS_PROXY", "http://127.0.0.1:9")
         })
         .into()
 }
