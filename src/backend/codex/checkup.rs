@@ -96,8 +96,8 @@ fn read_sandbox(reply: &Reply<'_>) -> Option<Learned> {
     Some(Learned::Sandbox(match reply.code {
         Some(0) => Sandbox::Works,
         _ => {
-            let lines = reply.stderr.lines().filter(|line| !line.starts_with("WARNING"));
-            Sandbox::Broken(lines.last().unwrap_or("it gave no reason").trim().to_owned())
+            let mut lines = reply.stderr.lines().filter(|line| !line.starts_with("WARNING"));
+            Sandbox::Broken(lines.next_back().unwrap_or("it gave no reason").trim().to_owned())
         }
     }))
 }

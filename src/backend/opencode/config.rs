@@ -98,17 +98,26 @@ impl Config {
 
     /// Adds files to those that go into the system prompt.
     pub fn instructions(&mut self, files: &[&str]) -> Result<(), Failure> {
-        if files.is_empty() {
+        self.append("instructions", files)
+    }
+
+    /// Adds a plugin, after those of the user.
+    pub fn plugin(&mut self, file: &str) -> Result<(), Failure> {
+        self.append("plugin", &[file])
+    }
+
+    fn append(&mut self, key: &str, values: &[&str]) -> Result<(), Failure> {
+        if values.is_empty() {
             return Ok(());
         }
-        let mut all: Vec<Box<RawValue>> = match self.0.get("instructions") {
+        let mut all: Vec<Box<RawValue>> = match self.0.get(key) {
             None => Vec::new(),
             Some(users) => serde_json::from_str(users.get()).unwrap_or_default(),
         };
-        for file in files {
-            all.push(ours(file)?);
+        for value in values {
+            all.push(ours(value)?);
         }
-        self.0.insert("instructions".to_owned(), plain(&all)?);
+        self.0.insert(key.to_owned(), plain(&all)?);
         Ok(())
     }
 

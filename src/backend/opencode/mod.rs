@@ -5,6 +5,7 @@
 mod checkup;
 mod config;
 mod failure;
+mod gate;
 mod log;
 mod plan;
 #[cfg(test)]
@@ -34,7 +35,9 @@ static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     ),
     (
         Feature::Edit,
-        Support::native("an agent of our own that reads and edits, without commands"),
+        Support::native(
+            "an agent of our own that edits without commands, and a plugin that keeps it in the allowed directories",
+        ),
     ),
     (Feature::Full, Support::native("--auto; your own deny rules still hold")),
     (
@@ -126,7 +129,11 @@ impl Backend for OpenCode {
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
-        Box::new(protocol::OpenCodeProtocol::new(request, plan::rights(request)))
+        Box::new(protocol::OpenCodeProtocol::new(
+            request,
+            plan::rights(request),
+            plan::gate(request),
+        ))
     }
 
     fn checkup(&self, site: &Site) -> Checkup {

@@ -2,7 +2,8 @@
 //! `OPENCODE_CONFIG_CONTENT`.
 
 use super::config::{Agent, Config, FileReference};
-use super::protocol::{DIRECTORY, Rights};
+use super::gate;
+use super::protocol::{DIRECTORY, Gate, Rights};
 use super::rights::{self, Limits};
 use crate::backend::{Launch, Plan, Site, Stdin, options};
 use crate::error::Failure;
@@ -40,6 +41,14 @@ pub fn rights(request: &Request) -> Rights {
         Rights::Limited
     } else {
         Rights::Unlimited
+    }
+}
+
+/// Whether a run has our gate before its edits.
+pub fn gate(request: &Request) -> Gate {
+    match rights::limits(request) {
+        Ok(Some(limits)) if gate::is_needed(request, &limits.table) => Gate::Awaited,
+        _ => Gate::NotNeeded,
     }
 }
 
@@ -189,10 +198,23 @@ impl<'a> Planner<'a> {
             if let Some(system) = replaced {
                 self.launch.file(&file, system.text.as_bytes());
             }
+            let granted = self.limits.as_ref().map(|limits| &limits.table);
+            let guarded = granted.filter(|table| gate::is_needed(self.request, table));
+            if let Some(table) = guarded {
+                gate::place(
+                    &name,
+                    table,
+                    self.request,
+                    self.site,
+                    &mut self.config,
+                    &mut self.launch,
+                )?;
+            }
+            let ungated = guarded.map(|table| table.without(gate::GUARDED));
             let agent = Agent {
                 mode: "primary",
                 prompt: replaced.map(|_| FileReference(&file)),
-                permission: self.limits.as_ref().map(|limits| &limits.table),
+                permission: ungated.as_ref().or(granted),
             };
             self.config.agent(&name, &agent)?;
             // If it were not found, OpenCode would take the default agent: then that is the same one, or none.
@@ -339,12 +361,15 @@ impl<'a> Planner<'a> {
         self.launch.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
         self.launch.env.push((OsString::from("OPENCODE_PERMISSION"), None));
         // For every other agent too.
-        self.config.set("permission", &limits.table)?;
+        if gate::is_needed(self.request, &limits.table) {
+            self.config.set("permission", &limits.table.without(gate::GUARDED))?;
+        } else {
+            self.config.set("permission", &limits.table)?;
+        }
         // Programs that run on a read or an edit, some of them out of the project.
         self.config.set("lsp", &false)?;
         self.config.set("formatter", &false)?;
-        let confined = self.request.permission < Permission::Full && limits.table.edits_without_commands();
-        if confined {
+        if gate::is_needed(self.request, &limits.table) && !limits.table.allows("bash") {
             // In a repository all of it counts as the working directory. Where git finds none, only the directory does.
             self.launch.env("GIT_DIR", self.site.scratch("no-repository"));
         }

@@ -1,7 +1,7 @@
 //! Plans of OpenCode, as users ask for them.
 
 use super::OpenCode;
-use crate::backend::{Backend, Plan, Site, Stdin};
+use crate::backend::{Backend, Plan, ScratchEntry, Site, Stdin};
 use crate::error::ErrorKind;
 use crate::request::{
     Continuation, Conversation, Effort, McpServer, McpTransport, Permission, Persistence, Placement, PromptSyntax,
@@ -106,10 +106,98 @@ fn limited_rights_come_from_an_agent_of_our_own_and_nothing_else_is_heard() {
 fn the_levels_are_these_tables() {
     let read_only = r#"{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","skill":"allow","task":"deny","plan_enter":"deny","plan_exit":"deny","question":"deny","external_directory":"deny","doom_loop":"allow"}"#;
     assert_eq!(table(Permission::ReadOnly, &[], &[]), read_only);
+    let edit = read_only.replace(r#""skill":"allow","#, r#""skill":"allow","edit":"allow","#);
+    let plan = plan(&request(Permission::Edit));
+    assert!(gate(&plan).unwrap().contains(&format!(r#""permission":{edit},"#)));
+}
+
+/// What the gate of this plan is given, if there is one.
+fn gate(plan: &Plan) -> Option<String> {
+    plan.launch.files.iter().find_map(|entry| match entry {
+        ScratchEntry::File { path, contents } if path.ends_with("agentctl-gate.mjs") => {
+            Some(String::from_utf8(contents.clone()).unwrap())
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn only_the_gate_gives_the_right_to_edit() {
+    let mut edit = request(Permission::Edit);
+    edit.add_dirs = vec![PathBuf::from("/home/user/other")];
+    let plan = plan(&edit);
+    // Both tables, the agent's and that of all others, end with the denial.
     assert_eq!(
-        table(Permission::Edit, &[], &[]),
-        read_only.replace(r#""skill":"allow","#, r#""skill":"allow","edit":"allow","#)
+        config(&plan).matches(r#""edit":"deny"}"#).count(),
+        2,
+        "{}",
+        config(&plan)
     );
+    assert!(!config(&plan).contains(r#""edit":"allow""#));
+    assert!(config(&plan).contains(r#""plugin":["/scratch/run-Ab1/agentctl-gate.mjs"]"#));
+    let gate = gate(&plan).unwrap();
+    for given in [
+        r#"const RIGHTS = {"agent":"agentctl-runAb1","permission":{"*":"deny","#,
+        r#""edit":"allow""#,
+        r#""roots":["/home/user/project","/home/user/other"]"#,
+        r#""changing":["edit","multiedit","patch","apply_patch","write"]"#,
+        r#""denied":"Denied by agentctl""#,
+    ] {
+        assert!(gate.contains(given), "{given} in {gate}");
+    }
+    assert_eq!(
+        plan.launch
+            .env
+            .iter()
+            .filter(|(name, _)| name == "npm_config_fetch_timeout")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn the_gate_stands_wherever_a_limited_run_can_edit() {
+    let with = |permission, allow: &[&str], deny: &[&str]| {
+        let mut request = request(permission);
+        request.allow_tools = allow.iter().map(|rule| ToolRule::from((*rule).to_owned())).collect();
+        request.deny_tools = deny.iter().map(|rule| ToolRule::from((*rule).to_owned())).collect();
+        gate(&plan(&request))
+    };
+    assert!(with(Permission::Full, &[], &[]).is_none());
+    assert!(with(Permission::Full, &["edit", "write"], &[]).is_none());
+    assert!(with(Permission::ReadOnly, &[], &[]).is_none());
+    assert!(with(Permission::Edit, &[], &["edit"]).is_none());
+    assert!(with(Permission::Edit, &["read"], &[]).is_none());
+    assert!(with(Permission::Edit, &[], &["edit(secret/*)"]).is_some());
+    assert!(with(Permission::Edit, &["edit(src/*)"], &[]).is_some());
+    assert!(with(Permission::Edit, &["edit", "write", "bash(git *)"], &[]).is_some());
+    assert!(with(Permission::Edit, &["e*"], &[]).is_some());
+    let servers = with(Permission::Edit, &["edit", "write", "github_*"], &[]).unwrap();
+    assert!(servers.contains(r#""others":["github_*"]"#), "{servers}");
+}
+
+#[test]
+fn the_users_plugins_stay_and_a_run_without_plugins_cannot_edit() {
+    let mut site = site();
+    let users = r#"{"plugin":["theirs"]}"#;
+    site.env.insert("OPENCODE_CONFIG_CONTENT".into(), users.into());
+    let edit = request(Permission::Edit);
+    let plan = OpenCode.plan(&edit, &site).unwrap();
+    assert!(config(&plan).contains(r#""plugin":["theirs","/scratch/run-Ab1/agentctl-gate.mjs"]"#));
+
+    let mut option = edit.clone();
+    option.options.insert("pure".to_owned(), "true".to_owned());
+    let mut flag = edit.clone();
+    flag.raw_args = vec!["--pure".into()];
+    for request in [option, flag] {
+        let failure = OpenCode.plan(&request, &site).unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::Usage);
+        let mut reading = request;
+        reading.permission = Permission::ReadOnly;
+        assert!(OpenCode.plan(&reading, &site).is_ok());
+    }
+    site.env.insert("OPENCODE_PURE".into(), "1".into());
+    assert_eq!(OpenCode.plan(&edit, &site).unwrap_err().kind, ErrorKind::Usage);
 }
 
 #[test]

@@ -36,10 +36,19 @@ pub enum Rights {
     Unlimited,
 }
 
+/// Whether the run has a gate before its edits, and whether it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    NotNeeded,
+    Awaited,
+    Standing,
+}
+
 pub struct OpenCodeProtocol {
     lines: Reader,
     bodies: Reader,
     rights: Rights,
+    gate: Gate,
     /// The session that was asked for.
     resumed: Option<String>,
     /// The model that was asked for; the stream tells none.
@@ -104,11 +113,12 @@ impl Reason {
 }
 
 impl OpenCodeProtocol {
-    pub fn new(request: &Request, rights: Rights) -> Self {
+    pub fn new(request: &Request, rights: Rights, gate: Gate) -> Self {
         Self {
             lines: Reader::default(),
             bodies: Reader::default(),
             rights,
+            gate,
             resumed: match &request.conversation {
                 Conversation::Fresh { .. } => None,
                 Conversation::Resume(of) | Conversation::Fork { of, .. } => Some(of.native_id.clone()),
@@ -326,6 +336,9 @@ impl Protocol for OpenCodeProtocol {
     }
 
     fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
+        if self.gate == Gate::Awaited && self.last_reason.is_some() {
+            out.warning("OpenCode did not load the plugin that watches over edits, so no file could be changed");
+        }
         let tally = out.tally();
         if tally.completed {
             return;
@@ -376,7 +389,7 @@ fn is_rejection(error: &str) -> bool {
     error.starts_with("The user rejected permission")
 }
 
-/// A rule forbids it: the model is told, and goes on.
+/// A rule or our gate forbids it: the model is told, and goes on.
 fn is_denial(error: &str) -> bool {
-    error.starts_with("The user has specified a rule which prevents")
+    error.starts_with("The user has specified a rule which prevents") || error.starts_with(tools::DENIED)
 }

@@ -151,3 +151,17 @@ fn strange_lines_are_counted_and_do_no_harm() {
         (ErrorKind::InvalidRequest, "OpenCode refused the request")
     );
 }
+
+#[test]
+fn a_refusal_of_the_gate_is_a_denial_and_a_gate_that_is_missing_is_told() {
+    let call = r#"{"type":"tool_use","sessionID":"ses_a","part":{"tool":"write","callID":"c","state":{"status":"error","input":{"filePath":"link"},"error":"Denied by agentctl: link is outside of the allowed directories"}}}"#;
+    let end = r#"{"type":"step_finish","sessionID":"ses_a","part":{"reason":"tool-calls"}}"#;
+    let (gated, _, _) = decode(&request(Permission::Edit), &[super::gate::STANDING], &[call, end]);
+    assert!(gated.blocked);
+    assert_eq!(gated.denied.len(), 1);
+    assert!(gated.warnings.is_empty(), "{:?}", gated.warnings);
+    let (open, _, _) = decode(&request(Permission::Edit), &[], &[call, end]);
+    assert_eq!(open.warnings.len(), 1);
+    let (reading, _, _) = decode(&request(Permission::ReadOnly), &[], &[call, end]);
+    assert!(reading.warnings.is_empty(), "{:?}", reading.warnings);
+}

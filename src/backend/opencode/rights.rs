@@ -250,6 +250,23 @@ impl Native {
     }
 }
 
+/// Whether a key of the table, which may be a pattern, stands for this right too.
+fn covers(pattern: &str, right: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => right.is_empty(),
+        Some('*') => {
+            let mut ends = right.char_indices().map(|(position, _)| position).chain([right.len()]);
+            ends.any(|position| covers(rest.as_str(), &right[position..]))
+        }
+        Some(first) => {
+            let mut right = right.chars();
+            let same = right.next().is_some_and(|character| first == '?' || first == character);
+            same && covers(rest.as_str(), right.as_str())
+        }
+    }
+}
+
 fn unknown(text: &str) -> Failure {
     let names: Vec<_> = tools::TOOLS
         .iter()
@@ -311,15 +328,32 @@ impl Table {
         self.add(key, pattern, action);
     }
 
-    /// Whether files can be changed, but only by the tools for it.
-    pub fn edits_without_commands(&self) -> bool {
-        let allows = |key| {
-            self.position(key).is_some_and(|position| {
-                let mut patterns = self.0[position].1.iter();
-                patterns.any(|(_, action)| *action != Action::Deny)
-            })
-        };
-        allows("edit") && !allows("bash")
+    /// Whether something of this right is allowed, or would be if somebody were asked.
+    pub fn allows(&self, right: &str) -> bool {
+        for (_, patterns) in self.0.iter().rev().filter(|(key, _)| covers(key, right)) {
+            if patterns.iter().any(|(_, action)| *action != Action::Deny) {
+                return true;
+            }
+            if patterns.iter().any(|(pattern, _)| pattern == EVERYTHING) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The same table, but with nothing of this right.
+    pub fn without(&self, right: &str) -> Self {
+        let mut table = self.clone();
+        table.last(right, Action::Deny);
+        table
+    }
+
+    /// What is allowed beside the rights of built-in tools: patterns of names.
+    pub fn allowed_patterns(&self) -> impl Iterator<Item = &str> {
+        let is_right =
+            |key: &str| key == REPETITION || key == EXTERNAL || tools::TOOLS.iter().any(|tool| tool.right == key);
+        let keys = self.0.iter().map(|(key, _)| key.as_str());
+        keys.filter(move |key| !is_right(key) && self.allows(key))
     }
 
     fn denies_outright(&self, key: &str) -> bool {

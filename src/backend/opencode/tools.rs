@@ -2,6 +2,9 @@
 
 use crate::tool::ToolKind;
 
+/// How the reason of every refusal by our gate begins.
+pub const DENIED: &str = "Denied by agentctl";
+
 /// A built-in tool of OpenCode.
 pub struct Tool {
     pub name: &'static str,

@@ -46,6 +46,6 @@ mod wire;
 pub use request::Request;
 pub use scripted::{Model, OVER};
 pub use step::{
-    Gate, big, big_text, edit, json, mcp, ms, read, recall, shell, silence, status, text, thinking, tool, write,
+    Gate, Step, big, big_text, edit, json, mcp, ms, read, recall, shell, silence, status, text, thinking, tool, write,
 };
 pub use wire::tokens;

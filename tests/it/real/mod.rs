@@ -17,6 +17,8 @@ mod conversations;
 mod limits;
 mod prompts;
 mod schema;
+#[cfg(unix)]
+mod symlinks;
 mod tools;
 
 use std::thread;

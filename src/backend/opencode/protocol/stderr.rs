@@ -1,9 +1,9 @@
 //! What only stderr tells: failed tries, the cause of a server error, a session of another directory, an agent that was
 //! not taken.
 
-use super::super::failure;
 use super::super::log::Record;
-use super::{OpenCodeProtocol, RETRIES, Rights};
+use super::super::{failure, gate};
+use super::{Gate, OpenCodeProtocol, RETRIES, Rights};
 use crate::backend::Output;
 use crate::error::{ErrorKind, Failure};
 
@@ -81,6 +81,8 @@ impl OpenCodeProtocol {
     pub(super) fn said(&mut self, sentence: &str, out: &mut Output<'_>) {
         if sentence == "Error: Session not found" {
             self.session_missing = true;
+        } else if sentence == gate::STANDING {
+            self.gate = Gate::Standing;
         } else if sentence.ends_with("Falling back to default agent") {
             match self.rights {
                 // The default agent may do everything.

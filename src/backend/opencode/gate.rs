@@ -1,0 +1,116 @@
+//! The gate of a run that may change files, but only in its directories: a plugin of ours that looks where symbolic
+//! links lead, which OpenCode does not. The agent of the run gets its right to edit from the plugin alone, so that
+//! without it nothing can be changed. Decides nothing about rights: that is the permission table.
+
+use super::config::Config;
+use super::rights::Table;
+use super::tools::{self, TOOLS};
+use crate::backend::{Launch, Site};
+use crate::error::Failure;
+use crate::request::{Permission, Request};
+use serde::Serialize;
+
+const GATE: &str = include_str!("gate.js");
+
+/// The right that the gate gives.
+pub const GUARDED: &str = "edit";
+
+/// What the gate says on stderr when it stands.
+pub const STANDING: &str = "agentctl: edits are kept inside the allowed directories";
+
+#[derive(Serialize)]
+struct Rights<'a> {
+    agent: &'a str,
+    permission: &'a Table,
+    roots: Vec<&'a str>,
+    changing: Vec<&'static str>,
+    harmless: Vec<&'static str>,
+    others: Vec<&'a str>,
+    denied: &'static str,
+    standing: &'static str,
+}
+
+/// Whether a run with these rights needs the gate.
+pub fn is_needed(request: &Request, table: &Table) -> bool {
+    request.permission < Permission::Full && table.allows(GUARDED)
+}
+
+/// Puts the gate before the agent of this name. Its configuration must deny what the gate gives.
+pub fn place(
+    agent: &str,
+    table: &Table,
+    request: &Request,
+    site: &Site,
+    config: &mut Config,
+    launch: &mut Launch,
+) -> Result<(), Failure> {
+    refuse_runs_without_plugins(request, site)?;
+    let names = |wanted: fn(&str) -> bool| {
+        TOOLS
+            .iter()
+            .filter(move |tool| wanted(tool.right))
+            .map(|tool| tool.name)
+    };
+    let rights = Rights {
+        agent,
+        permission: table,
+        roots: roots(request)?,
+        changing: names(|right| right == GUARDED).collect(),
+        harmless: names(|right| right != GUARDED).collect(),
+        others: table.allowed_patterns().collect(),
+        denied: tools::DENIED,
+        standing: STANDING,
+    };
+    let rights = serde_json::to_string(&rights)
+        .map_err(|error| Failure::usage(format!("the gate of this run cannot be written: {error}")))?;
+    let path = site.scratch("agentctl-gate.mjs");
+    let name = path
+        .to_str()
+        .ok_or_else(|| Failure::usage(format!("OpenCode takes no path that is not UTF-8: {}", path.display())))?;
+    config.plugin(name)?;
+    launch.file(&path, format!("const RIGHTS = {rights};\n{GATE}"));
+    // With a plugin OpenCode waits until it has installed a package that ours does not need, or failed to: not for long.
+    for (variable, value) in [("npm_config_fetch_retries", "0"), ("npm_config_fetch_timeout", "10000")] {
+        if site.env(variable).is_none() {
+            launch.env(variable, value);
+        }
+    }
+    Ok(())
+}
+
+fn roots(request: &Request) -> Result<Vec<&str>, Failure> {
+    let directories = std::iter::once(&request.cwd).chain(&request.add_dirs);
+    directories
+        .map(|directory| {
+            directory.to_str().ok_or_else(|| {
+                Failure::usage(format!(
+                    "{}: not a name that OpenCode's gate can be given",
+                    directory.display()
+                ))
+                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
+            })
+        })
+        .collect()
+}
+
+/// The gate is a plugin: a run without plugins could change nothing.
+fn refuse_runs_without_plugins(request: &Request, site: &Site) -> Result<(), Failure> {
+    let flag = request.raw_args.iter().any(|flag| {
+        let flag = flag.to_string_lossy();
+        flag == "--pure" || flag.starts_with("--pure=")
+    });
+    let variable = matches!(site.env("OPENCODE_PURE"), Some(value) if !matches!(value, "0" | "false"));
+    let asked_by = if request.options.contains_key("pure") {
+        "--option pure=true"
+    } else if flag {
+        "`--pure` after `--`"
+    } else if variable {
+        "OPENCODE_PURE"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "{asked_by} leaves out all plugins, and one of agentctl's own keeps edits inside the allowed directories"
+    ))
+    .hint("leave it out, or use another --permission level"))
+}
