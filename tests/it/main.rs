@@ -16,6 +16,8 @@ mod model;
 #[cfg(unix)]
 mod pipes;
 mod properties;
+#[cfg(target_os = "linux")]
+mod readme;
 mod real;
 mod real_model;
 mod session;

@@ -4,7 +4,7 @@ mod display;
 mod hostile;
 mod interactive;
 mod keys;
-mod pty;
+pub mod pty;
 
 use crate::desk::Desk;
 use pty::{Pty, Size};
