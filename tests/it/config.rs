@@ -169,6 +169,7 @@ read_only_args = ["--approval-mode", "plan"]
 edit_args = ["--approval-mode", "auto-edit"]
 full_args = ["--approval-mode", "yolo"]
 ephemeral_args = ["--chat-recording=false"]
+literal_prefix = " "
 error_marker = "[API Error:"
 install = "npm install -g @qwen-code/qwen-code"
 env = { QWEN_CODE_NO_RELAUNCH = "true" }
@@ -202,6 +203,11 @@ fn qwen_code_is_a_backend_by_declaration() {
     outcome.check(outcome.json()["resumed"] == "resumed", "the conversation goes on");
     outcome.check(outcome.stdout().contains("make it"), "and the model sees how it began");
     outcome.check(outcome.json()["sessionId"] == result["sessionId"], "under the same id");
+    let outcome = world.agentctl(["run", "-b", "qwen", "/stats"]).run().exits(0);
+    outcome.check(
+        outcome.stdout().contains("/stats"),
+        "a command is only text to the model",
+    );
 }
 
 #[test]
