@@ -95,7 +95,23 @@ where
     T: Deserialize<'de> + Default,
 {
     let raw = <&serde_json::value::RawValue>::deserialize(deserializer)?;
-    Ok(serde_json::from_str(raw.get()).unwrap_or_default())
+    Ok(parse_text(raw.get()).unwrap_or_default())
+}
+
+/// The value of a field that stands right at the beginning of `bytes`, and what follows it: `field` is all that comes
+/// before the value, its value a string of small letters. The rest is not looked at and may be no JSON at all. `None`
+/// where only a parser can tell.
+///
+/// The CLIs begin their lines with `{"type":"…"`. To know the type is to know what to parse the line as, so that it is
+/// parsed once.
+pub fn leading<'a>(bytes: &'a [u8], field: &str) -> Option<(&'a str, &'a [u8])> {
+    let value = bytes.strip_prefix(field.as_bytes())?.strip_prefix(b"\"")?;
+    let length = value
+        .iter()
+        .take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_')
+        .count();
+    let (value, rest) = value.split_at(length);
+    Some((std::str::from_utf8(value).ok()?, rest.strip_prefix(b"\"")?))
 }
 
 /// Reads lines of JSON. Keeps the buffers that mended lines borrow from.
@@ -112,21 +128,39 @@ pub struct Unreadable;
 impl Reader {
     /// The value that `line` holds.
     pub fn read<'a, T: Deserialize<'a>>(&'a mut self, line: &'a [u8]) -> Result<T, Unreadable> {
-        if let Ok(value) = serde_json::from_slice(line) {
+        if let Some(value) = parse(line) {
             return Ok(value);
         }
         mend(line, &mut self.mended);
-        if let Ok(value) = serde_json::from_slice(&self.mended) {
+        if let Some(value) = parse(&self.mended) {
             return Ok(value);
         }
-        // A key twice fails a struct; a map keeps the last of them.
-        let value: serde_json::Value = serde_json::from_slice(&self.mended).map_err(|_| Unreadable)?;
-        self.merged = serde_json::to_vec(&value).map_err(|_| Unreadable)?;
-        serde_json::from_slice(&self.merged).map_err(|_| Unreadable)
+        merge(&self.mended, &mut self.merged)?;
+        parse(&self.merged).ok_or(Unreadable)
     }
 }
 
+/// A key twice fails a struct; a map keeps the last of them.
+#[cold]
+fn merge(line: &[u8], merged: &mut Vec<u8>) -> Result<(), Unreadable> {
+    let value: serde_json::Value = parse(line).ok_or(Unreadable)?;
+    *merged = serde_json::to_vec(&value).map_err(|_| Unreadable)?;
+    Ok(())
+}
+
+/// The bytes are checked to be text once, not string by string.
+fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    parse_text(std::str::from_utf8(bytes).ok()?)
+}
+
+/// The parser of a type is compiled once for all who read it: there are many types, and each is some kilobytes.
+#[inline(never)]
+fn parse_text<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
 /// Copies `line` into `mended` as JSON that a strict reader takes: valid UTF-8, no byte-order mark, no lone surrogate.
+#[cold]
 fn mend(line: &[u8], mended: &mut Vec<u8>) {
     mended.clear();
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -238,6 +272,22 @@ mod tests {
         assert_eq!(read(br#"{"text":null,"number":"x"}"#), Some((String::new(), 0)));
         assert_eq!(read(br#"{"text":{"a":[1]},"number":{}}"#), Some((String::new(), 0)));
         assert_eq!(read(br#"{"text":7,"number":null}"#), Some(("7".into(), 0)));
+    }
+
+    #[test]
+    fn a_leading_field_is_read_only_where_it_leads() {
+        let line = br#"{"type":"system","subtype":"init","x":1}"#;
+        let (kind, rest) = leading(line, r#"{"type":"#).unwrap();
+        assert_eq!((kind, leading(rest, r#","subtype":"#).unwrap().0), ("system", "init"));
+        for line in [
+            &b""[..],
+            br#"{"type":"a"#,
+            br#"{"type":"a\u0062"}"#,
+            br#"{"type":7}"#,
+            br#"{ "type":"a"}"#,
+        ] {
+            assert_eq!(leading(line, r#"{"type":"#), None, "{line:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::failure;
 use super::message::Messages;
 use super::wire::{ApiRetry, Header, Init, ModelFallback, PermissionDenied, RateLimitLine, ResultLine, Task};
-use crate::backend::wire::{Reader, Unreadable};
+use crate::backend::wire::{Reader, Unreadable, leading};
 use crate::backend::{Output, Protocol, Tally};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{StopReason, Usage};
@@ -57,11 +57,24 @@ impl ClaudeProtocol {
 
     /// One event, wherever it stood: on a line of its own or in an array.
     fn event(&mut self, reader: &mut Reader, event: &[u8], out: &mut Output<'_>) {
+        // Nearly every line begins with its type. One that cannot be read as that type is looked at more closely.
+        if let Some(kind) = Kind::at_the_beginning(event)
+            && self.body(kind, reader, event, out).is_ok()
+        {
+            return;
+        }
         let kind = match reader.read::<Header<'_>>(event) {
-            Ok(header) => Kind::of(&header),
+            Ok(header) => Kind::of(&header.kind, &header.subtype),
             Err(_) => return out.garbage(event),
         };
-        let understood = match kind {
+        if kind != Kind::Silent && self.body(kind, reader, event, out).is_err() {
+            out.unknown();
+        }
+    }
+
+    /// Reads an event as what it is. Nothing has happened if it cannot be read.
+    fn body(&mut self, kind: Kind, reader: &mut Reader, event: &[u8], out: &mut Output<'_>) -> Result<(), Unreadable> {
+        match kind {
             Kind::Stream => reader.read(event).map(|line| self.messages.stream(&line, out)),
             Kind::Assistant => reader.read(event).map(|line| self.messages.assistant(&line, out)),
             Kind::User => reader.read(event).map(|line| self.messages.user(&line, out)),
@@ -75,11 +88,8 @@ impl ClaudeProtocol {
             Kind::TaskStarted => reader.read(event).map(|line| self.task_started(&line)),
             Kind::TaskEnded => reader.read(event).map(|line| self.task_ended(&line)),
             Kind::RateLimit => reader.read(event).map(|line| self.rate_limit(&line, out)),
-            Kind::Silent => Ok(()),
-            Kind::Unknown => Err(Unreadable),
-        };
-        if understood.is_err() {
-            out.unknown();
+            // The type alone does not tell whether the rest is sound.
+            Kind::Silent | Kind::Unknown => Err(Unreadable),
         }
     }
 
@@ -232,7 +242,7 @@ impl Protocol for ClaudeProtocol {
 }
 
 /// What a line is about.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Stream,
     Assistant,
@@ -251,14 +261,23 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(header: &Header<'_>) -> Self {
-        match &*header.kind {
+    /// The kind of a line that begins with its type, as all of them do.
+    fn at_the_beginning(line: &[u8]) -> Option<Self> {
+        let (kind, rest) = leading(line, r#"{"type":"#)?;
+        match kind {
+            "system" => Some(Self::of_system(leading(rest, r#","subtype":"#)?.0)),
+            _ => Some(Self::of(kind, "")),
+        }
+    }
+
+    fn of(kind: &str, subtype: &str) -> Self {
+        match kind {
             "stream_event" => Self::Stream,
             "assistant" => Self::Assistant,
             "user" => Self::User,
             "result" => Self::Result,
             "rate_limit_event" => Self::RateLimit,
-            "system" => Self::of_system(&header.subtype),
+            "system" => Self::of_system(subtype),
             "control_request"
             | "control_response"
             | "control_cancel_request"

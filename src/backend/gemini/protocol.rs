@@ -4,7 +4,7 @@
 use super::stderr::{Limits, Stderr};
 use super::wire::{Document, Header, Init, Message, Notice, Outcome, Stats, Tokens, ToolResult, ToolUse};
 use super::{failure, tools, tries::Tries};
-use crate::backend::wire::Reader;
+use crate::backend::wire::{Reader, leading};
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{StopReason, Usage};
@@ -37,7 +37,7 @@ impl Gemini {
     }
 }
 
-/// Reads one kind of line; `None` if it does not have the shape.
+/// Reads one kind of line; `None`, and nothing has happened, if it does not have the shape.
 type Event = fn(&mut Gemini, &mut Reader, &[u8], &mut Output<'_>) -> Option<()>;
 
 /// Whether the model is in the middle of a response. The stream has no marker for it.
@@ -84,6 +84,14 @@ impl Protocol for Gemini {
 
 impl Gemini {
     fn line(&mut self, reader: &mut Reader, line: &[u8], out: &mut Output<'_>) {
+        // Nearly every line begins with its type. One that cannot be read as that type is looked at more closely.
+        if let Some((kind, _)) = leading(line, r#"{"type":"#)
+            && let Some(event) = Self::event(kind)
+            && event(self, reader, line, out).is_some()
+        {
+            self.stream_seen = true;
+            return;
+        }
         let Ok(header) = reader.read::<Header<'_>>(line) else {
             return if !self.stream_seen && line.first() == Some(&b'{') {
                 self.keep(line, out);
@@ -91,19 +99,29 @@ impl Gemini {
                 out.garbage(line);
             };
         };
-        let event: Event = match &*header.kind {
-            "message" => Self::message,
-            "tool_use" => Self::tool_use,
-            "tool_result" => Self::tool_result,
-            "init" => Self::init,
-            "error" => Self::notice,
-            "result" => Self::result,
-            "" if !self.stream_seen => return self.single_line_document(line, out),
-            _ => return out.unknown(),
+        let Some(event) = Self::event(&header.kind) else {
+            return if header.kind.is_empty() && !self.stream_seen {
+                self.single_line_document(line, out);
+            } else {
+                out.unknown();
+            };
         };
         self.stream_seen = true;
         if event(self, reader, line, out).is_none() {
             out.garbage(line);
+        }
+    }
+
+    /// What reads a line of this type.
+    fn event(kind: &str) -> Option<Event> {
+        match kind {
+            "message" => Some(Self::message),
+            "tool_use" => Some(Self::tool_use),
+            "tool_result" => Some(Self::tool_result),
+            "init" => Some(Self::init),
+            "error" => Some(Self::notice),
+            "result" => Some(Self::result),
+            _ => None,
         }
     }
 
