@@ -1,6 +1,7 @@
 //! Drives one process: lines to the protocol, what the protocol says to the stage, and the limits that a CLI does not
 //! have itself.
 
+use super::keeper::Keeper;
 use super::recorder::Recorder;
 use super::stage::Stage;
 use crate::backend::{Command, Output, Protocol, Tally};
@@ -91,7 +92,10 @@ impl<'a, 's> RunDriver<'a, 's> {
             self.tally.failure = Some(outcome::session_not_found(self.rules.display_name, asked));
             self.stop(Ended::ByProtocol);
         }
-        self.watch_retries(Instant::now());
+        if self.tally.retries > self.retries_seen || self.retrying_since.is_some() {
+            // The clock is not asked for every line.
+            self.watch_retries(Instant::now());
+        }
     }
 
     /// A resume that silently began something new must not go on working in it.
@@ -182,13 +186,18 @@ impl supervise::Driver for RunDriver<'_, '_> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        match (self.stopped, self.retrying_since, self.rules.retry_for) {
+        let out_of_patience = match (self.stopped, self.retrying_since, self.rules.retry_for) {
             (None, Some(since), Some(patience)) => Some(since + patience),
             _ => None,
-        }
+        };
+        let sync = self.stage.keeper.as_ref().and_then(Keeper::sync_at);
+        [out_of_patience, sync].into_iter().flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
+        if let Some(keeper) = &mut self.stage.keeper {
+            keeper.sync(now);
+        }
         self.watch_retries(now);
     }
 }

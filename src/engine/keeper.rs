@@ -1,11 +1,19 @@
 //! Keeps the session record of one run: written as soon as the native id is known, updated at the end. A store that
 //! fails costs a warning, never the answer.
+//!
+//! A disk may take long to say that it has something, and the first record is written while the CLI is being read. So it
+//! is there for everybody at once, but the disk is asked only a moment later, in a thread of its own. A run that is over
+//! before that waits for the disk once, at its end.
 
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Failure};
 use crate::event::EventResult;
-use crate::session::{Exchange, Guard, Record, Store};
+use crate::session::{Exchange, Guard, Record, Store, Unsynced};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How long the first record of a run may be missing from the disk.
+const SYNC_AFTER: Duration = Duration::from_millis(50);
 
 /// The record of the conversation that a run belongs to, with its lock.
 #[derive(Debug)]
@@ -14,6 +22,8 @@ pub struct Keeper {
     record: Record,
     guard: Guard,
     state: State,
+    /// The first record, and when the disk is asked for it.
+    unsynced: Option<(Unsynced, Instant)>,
     /// The record of a known conversation, as it was before the CLI told another id for it.
     before: Option<Box<Record>>,
 }
@@ -35,6 +45,7 @@ impl Keeper {
             record,
             guard,
             state: State::Unknown,
+            unsynced: None,
             before: None,
         }
     }
@@ -77,7 +88,30 @@ impl Keeper {
                 self.state = State::Stored;
                 None
             }
-            false => self.put(),
+            false => {
+                let put = self.store.put_unsynced(&self.record);
+                let (unsynced, failure) = match put {
+                    Ok(unsynced) => (Some((unsynced, Instant::now() + SYNC_AFTER)), None),
+                    Err(failure) => (None, Some(failure)),
+                };
+                self.unsynced = unsynced;
+                self.stored(failure)
+            }
+        }
+    }
+
+    /// When `sync` should be called.
+    pub fn sync_at(&self) -> Option<Instant> {
+        self.unsynced.as_ref().map(|(_, at)| *at)
+    }
+
+    /// Has the first record brought to the disk if it is time, without waiting for it.
+    pub fn sync(&mut self, now: Instant) {
+        if let Some((unsynced, _)) = self.unsynced.take_if(|(_, at)| *at <= now) {
+            // Without a thread, and with a disk that fails now, there is still the record at the end.
+            let _ = std::thread::Builder::new()
+                .name("session-sync".to_owned())
+                .spawn(move || unsynced.sync());
         }
     }
 
@@ -96,7 +130,9 @@ impl Keeper {
             Some(before) => self.record = *before,
             None => self.record.finish(result, carried, Timestamp::now()),
         }
-        warnings.extend(self.put());
+        self.unsynced = None;
+        let put = self.store.put(&self.record);
+        warnings.extend(self.stored(put.err()));
         if self.record.transcript == crate::session::TranscriptPolicy::Keep {
             let exchange = Exchange {
                 time: Timestamp::now(),
@@ -111,18 +147,22 @@ impl Keeper {
         warnings
     }
 
-    fn put(&mut self) -> Option<String> {
-        match self.store.put(&self.record) {
-            Ok(()) => {
-                self.state = State::Stored;
-                None
-            }
-            Err(failure) => {
-                self.state = State::Broken;
-                Some(format!(
-                    "the session cannot be stored, so it cannot be resumed by agentctl: {failure}"
-                ))
-            }
+    /// What the user should know after the record was, or was not, stored.
+    fn stored(&mut self, failure: Option<Failure>) -> Option<String> {
+        self.state = match failure {
+            None => State::Stored,
+            Some(_) => State::Broken,
+        };
+        failure.map(|failure| format!("the session cannot be stored, so it cannot be resumed by agentctl: {failure}"))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Nothing came after the first record.
+        if let Some((unsynced, _)) = self.unsynced.take() {
+            // It was stored; there is nobody left to tell more.
+            let _ = unsynced.sync();
         }
     }
 }
@@ -130,7 +170,6 @@ impl Keeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failure;
     use crate::session::{Key, Wait};
 
     fn result(session_id: &str, error: Option<ErrorKind>) -> EventResult {

@@ -35,17 +35,17 @@ impl Root {
         self.0.join("tmp")
     }
 
-    /// Puts `bytes` at `path` in one step: a reader sees the old content or the new one.
-    pub(super) fn write(&self, path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    /// Puts `bytes` at `path` in one step: a reader sees the old content or the new one. Gives the file that lies there
+    /// now.
+    pub(super) fn write(&self, path: &Path, bytes: &[u8], durability: Durability) -> io::Result<File> {
         let temporary = self.temporary(bytes, durability)?;
         let temporary = match temporary.persist(path) {
-            Ok(_) => return Ok(()),
+            Ok(file) => return Ok(file),
             Err(error) if error.error.kind() == io::ErrorKind::NotFound => error.file,
             Err(error) => return Err(error.error),
         };
         self.create_parent(path)?;
-        temporary.persist(path)?;
-        Ok(())
+        Ok(temporary.persist(path)?)
     }
 
     /// The same, unless there is something at `path` already.

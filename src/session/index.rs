@@ -70,7 +70,8 @@ impl Handle<'_> {
             return Ok(());
         }
         // Not synced: a dying machine leaves an empty file at worst, and what cannot be read is looked for elsewhere.
-        root.write(&path, &serde_json::to_vec(&pointer)?, Durability::Process)
+        root.write(&path, &serde_json::to_vec(&pointer)?, Durability::Process)?;
+        Ok(())
     }
 
     /// Removes it if it points to `key`.

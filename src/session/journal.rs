@@ -135,7 +135,9 @@ impl<'a> Journal<'a> {
         let mut content = text_of(uses).into_bytes();
         file.seek(SeekFrom::Start(length))?;
         file.read_to_end(&mut content)?;
-        self.root.write(&self.path, &content, super::file::Durability::Process)
+        self.root
+            .write(&self.path, &content, super::file::Durability::Process)?;
+        Ok(())
     }
 
     pub(super) fn length(&self) -> u64 {

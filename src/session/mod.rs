@@ -42,5 +42,5 @@ pub use record::{Outcome, Record, TranscriptPolicy};
 pub use remove::Removal;
 pub use resolve::Resolution;
 pub(crate) use resolve::one_line;
-pub use store::{Filter, Listing, Store};
+pub use store::{Filter, Listing, Store, Unsynced};
 pub use transcript::Exchange;

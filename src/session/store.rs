@@ -10,6 +10,7 @@ use super::place;
 use super::record::{Record, VERSION};
 use crate::error::Failure;
 use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,6 +19,18 @@ use std::time::SystemTime;
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(super) root: Root,
+}
+
+/// A record that is written but may not be on the disk yet.
+#[derive(Debug)]
+#[must_use = "the record does not survive a crash of the machine yet"]
+pub struct Unsynced(File);
+
+impl Unsynced {
+    /// Waits for the disk.
+    pub fn sync(self) -> io::Result<()> {
+        self.0.sync_data()
+    }
 }
 
 /// Which conversations to list. An empty filter takes all.
@@ -101,11 +114,19 @@ impl Store {
 
     /// Writes a record. Whoever calls it holds the record's lock. A failure costs the ability to resume, not the run.
     pub fn put(&self, record: &Record) -> Result<(), Failure> {
-        self.write(record)
+        self.write(record, Durability::Machine)
+            .map(drop)
             .map_err(|error| place::unusable(self.root.path(), &error.to_string()))
     }
 
-    fn write(&self, record: &Record) -> io::Result<()> {
+    /// Writes a record that everybody finds at once, and that survives a crash of the machine after `Unsynced::sync`.
+    pub fn put_unsynced(&self, record: &Record) -> Result<Unsynced, Failure> {
+        self.write(record, Durability::Process)
+            .map(Unsynced)
+            .map_err(|error| place::unusable(self.root.path(), &error.to_string()))
+    }
+
+    fn write(&self, record: &Record, durability: Durability) -> io::Result<File> {
         // Pointers first: a crash between the two must not leave a conversation that its name does not find.
         if let Some(name) = &record.name {
             Handle::Name(name).write(&self.root, record.key)?;
@@ -115,10 +136,9 @@ impl Store {
             Handle::Native { backend, id }.write(&self.root, record.key)?;
         }
         let bytes = serde_json::to_vec(record)?;
-        self.root
-            .write(&self.record_path(&record.key), &bytes, Durability::Machine)?;
+        let file = self.root.write(&self.record_path(&record.key), &bytes, durability)?;
         self.note_use(record);
-        Ok(())
+        Ok(file)
     }
 
     /// The caches may fail: the record is safe already, and they are checked against it.
