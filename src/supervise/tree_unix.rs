@@ -36,6 +36,7 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         self.control = None;
         let give_up = Instant::now() + GUARD_WAIT;
+        wait_for_end(self.pid, GUARD_WAIT);
         let mut pause = Duration::from_micros(50);
         loop {
             let mut status = 0;
@@ -49,6 +50,22 @@ impl Drop for Keeper {
         }
     }
 }
+
+/// Sleeps until our child has ended, where the system can wake us for that: asking again and again costs every run a
+/// part of a millisecond. It may return early.
+#[cfg(target_os = "linux")]
+fn wait_for_end(pid: libc::pid_t, patience: Duration) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let Some(pidfd) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return;
+    };
+    let patience = Timespec::try_from(patience).ok();
+    let _ = poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], patience.as_ref());
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait_for_end(_pid: libc::pid_t, _patience: Duration) {}
 
 /// The CLI and everything it started.
 #[derive(Debug)]
