@@ -209,6 +209,26 @@ mod tests {
     }
 
     #[test]
+    fn a_conversation_is_there_for_everybody_before_the_disk_is_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let key = Key::fresh();
+        let guard = store.claim_new(key).unwrap();
+        let record = Record::new(key, guard.id().clone(), "codex", "/", Timestamp::now());
+        let mut keeper = Keeper::new(store.clone(), record, guard);
+        assert_eq!(keeper.sync_at(), None, "there is nothing to store yet");
+        assert_eq!(keeper.begin("id"), None);
+        assert_eq!(store.get(&key).unwrap().unwrap().native_id, "id");
+        let due = keeper.sync_at().expect("a time at which the disk is asked");
+        keeper.sync(due.checked_sub(SYNC_AFTER).unwrap());
+        assert_eq!(keeper.sync_at(), Some(due), "it is too early");
+        keeper.sync(due);
+        assert_eq!(keeper.sync_at(), None, "the disk was asked once");
+        keeper.begin("id");
+        assert_eq!(keeper.sync_at(), None, "nothing is new");
+    }
+
+    #[test]
     fn a_conversation_that_the_cli_renames_keeps_its_chain() {
         let record = record_after(None);
         assert_eq!(
