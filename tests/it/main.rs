@@ -13,6 +13,7 @@ mod generated;
 #[cfg(unix)]
 mod help;
 mod model;
+mod packaging;
 #[cfg(unix)]
 mod pipes;
 mod properties;
