@@ -60,6 +60,12 @@ pub trait Backend: Sync {
     /// The command of the CLI's own terminal UI with the same model, permission, system prompt and conversation.
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure>;
 
+    /// A look at the working directory after the plan: whether the CLI would act on something there whatever it is told.
+    /// The only method that may read the file system.
+    fn inspect(&self, _request: &Request, _site: &Site) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// A reader of this CLI's output.
     fn protocol(&self, request: &Request) -> Box<dyn Protocol>;
 

@@ -62,6 +62,7 @@ pub fn prepare(
         Mode::Headless => backend.plan(&instructed(backend, request), &site)?,
         Mode::Interactive => backend.interactive(request, &site)?,
     };
+    backend.inspect(request, &site)?;
     Ok(Prepared { plan, env: site.env })
 }
 

@@ -10,6 +10,7 @@ mod log;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod project;
 mod protocol;
 #[cfg(test)]
 mod protocol_tests;
@@ -20,6 +21,7 @@ mod wire;
 use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
+use protocol::Rights;
 
 pub struct OpenCode;
 
@@ -126,6 +128,13 @@ impl Backend for OpenCode {
 
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::interactive(request, site)
+    }
+
+    fn inspect(&self, request: &Request, site: &Site) -> Result<(), Failure> {
+        match plan::rights(request) {
+            Rights::Limited => project::without_plugins(&request.cwd, &site.home),
+            Rights::Unlimited => Ok(()),
+        }
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
