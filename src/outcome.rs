@@ -193,18 +193,25 @@ fn unfinished(facts: &Facts<'_>) -> Failure {
         Ended::Signal(signal) => Failure::new(ErrorKind::Interrupted, format!("interrupted by signal {signal}"))
             .hint("the conversation can be resumed"),
         Ended::OutputClosed => Failure::new(ErrorKind::Interrupted, "the reader of the output went away"),
-        Ended::RetryLimit => facts.tally.failure.clone().unwrap_or_else(|| {
-            Failure::new(
-                ErrorKind::Network,
-                format!("{} kept retrying without progress", facts.display_name),
-            )
-            .hint("`--retry-for` sets the patience")
-        }),
+        Ended::RetryLimit => gave_up(facts),
         Ended::ByItself | Ended::ByProtocol => match &facts.tally.failure {
             Some(failure) => failure.clone(),
             None => died(facts.display_name, facts.exit, facts.stderr_tail),
         },
     }
+}
+
+/// The CLI would have tried again. What it then says of its end is only that it was stopped.
+fn gave_up(facts: &Facts<'_>) -> Failure {
+    let kept = format!("{} kept retrying without progress", facts.display_name);
+    let failure = match &facts.tally.retried {
+        Some(failure) => Failure {
+            message: format!("{kept}: {}", failure.message),
+            ..failure.clone()
+        },
+        None => Failure::new(ErrorKind::Network, kept),
+    };
+    failure.hint("`--retry-for` and `--max-retries` set the patience")
 }
 
 /// The turn limit of a CLI that has none of its own, or of one that reported it.

@@ -57,6 +57,8 @@ pub struct Tally {
     /// The first of them, shortened, for the warning.
     pub first_garbage: Option<String>,
     pub retries: u32,
+    /// Why the CLI tried again the last time.
+    pub retried: Option<Failure>,
     pub warnings: Vec<String>,
     /// What the backend needs to know when this conversation is resumed.
     pub carry: BTreeMap<String, String>,
@@ -264,14 +266,15 @@ impl<'a> Output<'a> {
         self.tally.cost_usd = Some(self.tally.cost_usd.unwrap_or(0.0) + usd);
     }
 
-    /// The CLI tries again by itself.
-    pub fn retry(&mut self, attempt: u32, max_attempts: Option<u32>, delay_ms: Option<u64>, reason: &str) {
+    /// The CLI tries again by itself, because of this failure.
+    pub fn retry(&mut self, attempt: u32, max_attempts: Option<u32>, delay_ms: Option<u64>, failure: &Failure) {
         self.tally.retries = self.tally.retries.saturating_add(1);
+        self.tally.retried = Some(failure.clone());
         self.sink.event(&Event::Retry {
             attempt,
             max_attempts,
             delay_ms,
-            reason: Cow::Borrowed(reason),
+            reason: Cow::Borrowed(&failure.message),
         });
     }
 

@@ -21,8 +21,23 @@ pub(super) struct Rules<'a> {
     /// For CLIs without a turn limit of their own.
     pub max_turns: Option<u32>,
     pub retry_for: Option<Duration>,
+    /// Also for CLIs that count tries in another way.
+    pub max_retries: Option<u32>,
     /// A conversation that is not there may begin anew.
     pub or_new: bool,
+}
+
+/// A stretch of retries without progress.
+#[derive(Debug, Default)]
+struct Retrying {
+    /// How many there are.
+    count: u32,
+    since: Option<Instant>,
+    /// How many were told in the whole run so far.
+    told: u32,
+    /// What the run had come to when the last of them began: tool calls, and all that the agent said and did.
+    tool_calls: u32,
+    answered: Option<u64>,
 }
 
 pub(super) struct RunDriver<'a, 's> {
@@ -35,9 +50,7 @@ pub(super) struct RunDriver<'a, 's> {
     pub mask: Option<&'a Mask>,
     pub raw_events: bool,
     commands: Vec<Command>,
-    /// What was told before, to see progress between retries.
-    retries_seen: u32,
-    retrying_since: Option<Instant>,
+    retrying: Retrying,
     /// Who stopped the run, if it was one of the rules.
     pub stopped: Option<Ended>,
 }
@@ -53,8 +66,7 @@ impl<'a, 's> RunDriver<'a, 's> {
             mask: None,
             raw_events: false,
             commands: Vec::new(),
-            retries_seen: 0,
-            retrying_since: None,
+            retrying: Retrying::default(),
             stopped: None,
         }
     }
@@ -107,20 +119,38 @@ impl<'a, 's> RunDriver<'a, 's> {
             && outcome::resumed(self.rules.conversation, reported) == Resumed::Fresh
     }
 
+    /// Stops a CLI that tries again too often, or for too long. Only a tool call makes retries forgotten; while the
+    /// agent speaks, time does not count.
     fn watch_retries(&mut self, now: Instant) {
-        let (Some(patience), retries) = (self.rules.retry_for, self.tally.retries) else {
-            return;
-        };
-        if retries > self.retries_seen {
-            self.retries_seen = retries;
-            self.retrying_since.get_or_insert(now);
+        let tally = &self.tally;
+        let said = self.stage.progress_count;
+        if tally.tool_calls > self.retrying.tool_calls || tally.completed {
+            self.retrying = Retrying {
+                told: tally.retries,
+                tool_calls: tally.tool_calls,
+                ..Retrying::default()
+            };
         }
-        if self
-            .retrying_since
-            .is_some_and(|since| now.duration_since(since) >= patience)
-            && self.stopped.is_none()
-        {
+        if tally.retries > self.retrying.told {
+            self.retrying.count += tally.retries - self.retrying.told;
+            self.retrying.told = tally.retries;
+            let silent = self.retrying.answered == Some(said);
+            self.retrying.since = self.retrying.since.filter(|_| silent).or(Some(now));
+            self.retrying.answered = Some(said);
+        }
+        let too_often = self.rules.max_retries.is_some_and(|most| self.retrying.count > most);
+        let too_long = self.patience_ends().is_some_and(|end| now >= end);
+        if (too_often || too_long) && self.stopped.is_none() {
             self.stop(Ended::RetryLimit);
+        }
+    }
+
+    /// When the patience with retries is over, if they lead to nothing until then.
+    fn patience_ends(&self) -> Option<Instant> {
+        let silent = self.retrying.answered == Some(self.stage.progress_count);
+        match (self.retrying.since, self.rules.retry_for) {
+            (Some(since), Some(patience)) if silent => since.checked_add(patience),
+            _ => None,
         }
     }
 
@@ -142,13 +172,8 @@ impl supervise::Driver for RunDriver<'_, '_> {
             };
             self.stage.report.event(&raw, &mut self.stage.out);
         }
-        let said = self.stage.progress_count;
         let mut out = Output::new(&mut self.tally, self.stage, &mut self.commands);
         self.protocol.stdout(line, &mut out);
-        if self.stage.progress_count > said {
-            // The agent got on: whatever failed before is over.
-            self.retrying_since = None;
-        }
         self.apply_rules();
     }
 
@@ -186,10 +211,7 @@ impl supervise::Driver for RunDriver<'_, '_> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let out_of_patience = match (self.stopped, self.retrying_since, self.rules.retry_for) {
-            (None, Some(since), Some(patience)) => Some(since + patience),
-            _ => None,
-        };
+        let out_of_patience = self.stopped.is_none().then(|| self.patience_ends()).flatten();
         let sync = self.stage.keeper.as_ref().and_then(Keeper::sync_at);
         [out_of_patience, sync].into_iter().flatten().min()
     }

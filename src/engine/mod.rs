@@ -380,6 +380,7 @@ impl Attempt<'_> {
             conversation: &request.conversation,
             max_turns: request.max_turns.filter(|_| emulated),
             retry_for: self.settings.retry_for,
+            max_retries: request.patience.max_retries,
             or_new: self.settings.or_new,
         };
         let limits = Limits {

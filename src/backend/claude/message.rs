@@ -7,6 +7,7 @@ use super::tools;
 use super::wire::{Block, Denial, MessageLine, MessageUsage, StreamLine};
 use crate::backend::wire::{Reader, Text};
 use crate::backend::{Output, ToolOutcome};
+use crate::error::{ErrorKind, Failure};
 use crate::event::Usage;
 use crate::tool::ToolKind;
 use serde_json::value::RawValue;
@@ -131,7 +132,8 @@ impl Messages {
             if self.current.shown {
                 out.restart_answer();
             }
-            out.retry(1, None, None, "the stream was cut; the request is repeated");
+            let failure = Failure::new(ErrorKind::Network, "the stream was cut; the request is repeated");
+            out.retry(1, None, None, &failure);
         } else {
             self.spent = self.spent.plus(self.current.usage);
             out.turn();

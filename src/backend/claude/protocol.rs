@@ -125,6 +125,7 @@ impl ClaudeProtocol {
             (None, "" | "unknown") => "the API cannot be reached".to_owned(),
             (None, error) => error.to_owned(),
         };
+        let failure = failure::of_retry(retry.error_status, &retry.error, &reason);
         let delay = retry.retry_delay_ms.filter(|delay| delay.is_finite() && *delay >= 0.0);
         #[expect(
             clippy::cast_possible_truncation,
@@ -135,9 +136,11 @@ impl ClaudeProtocol {
             retry.attempt,
             retry.max_retries,
             delay.map(|delay| delay as u64),
-            &reason,
+            &Failure {
+                message: reason,
+                ..failure.clone()
+            },
         );
-        let failure = failure::of_retry(retry.error_status, &retry.error, &reason);
         // An account's token may just have expired: the CLI renews it and tries once more.
         let renewing = self.account_login && retry.attempt <= 1;
         if failure.kind == ErrorKind::Auth && !renewing && out.tally().failure.is_none() {

@@ -231,8 +231,12 @@ impl State {
         let (attempt, most) = count.split_once('/').unwrap_or((count, ""));
         let attempt = attempt.parse().unwrap_or(out.tally().retries.saturating_add(1));
         let reason = if reason.is_empty() { reconnecting } else { reason };
-        out.retry(attempt, most.parse().ok(), None, reason);
         let failure = failure::of_turn(reason);
+        let told = Failure {
+            message: reason.to_owned(),
+            ..failure.clone()
+        };
+        out.retry(attempt, most.parse().ok(), None, &told);
         // Trying again with the same key is pointless, and Codex would do it for several seconds.
         let enough = self.max_retries.is_some_and(|most| out.tally().retries > most);
         if enough || failure.kind == ErrorKind::Auth {

@@ -144,7 +144,7 @@ fn kind_of_words(message: &str, advice: &str) -> ErrorKind {
         ErrorKind::RateLimit
     } else if is_overflow(message) {
         ErrorKind::ContextLength
-    } else if has(&["fetch failed", "econn", "enotfound", "etimedout", "socket hang up"]) {
+    } else if has(&["fetch failed", "econn", "enotfound", "etimedout", "socket hang up"]) || lower == "terminated" {
         ErrorKind::Network
     } else if has(&["overloaded", "unavailable"]) {
         ErrorKind::Overloaded
@@ -222,6 +222,12 @@ mod tests {
         ] {
             assert_eq!(refine(Failure::new(ErrorKind::Agent, "x"), code).kind, kind, "{code}");
         }
+    }
+
+    #[test]
+    fn a_connection_that_breaks_is_the_network() {
+        assert_eq!(from_message("terminated").kind, ErrorKind::Network);
+        assert_eq!(from_message("the plan was terminated").kind, ErrorKind::Agent);
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn tell_retry(attempt: u32, rest: &str, out: &mut Output<'_>) {
     if status.is_some_and(|status| matches!(status, 401 | 403)) || failure.kind == ErrorKind::Auth {
         out.abort(Failure::new(ErrorKind::Auth, failure.message).hint(failure::LOGIN_HINT));
     } else if !after.is_empty() {
-        out.retry(attempt, None, delay_ms(after), &failure.message);
+        out.retry(attempt, None, delay_ms(after), &failure);
     }
 }
 

@@ -105,7 +105,10 @@ impl Protocol for MockProtocol {
                 };
                 out.tool_end(id, outcome, line.text.as_deref());
             }
-            "retry" => out.retry(line.attempt.unwrap_or(1), None, None, text),
+            "retry" => {
+                let failure = Failure::new(ErrorKind::Network, text);
+                out.retry(line.attempt.unwrap_or(1), None, None, &failure);
+            }
             "error" => out.fail(Failure::new(line.error.unwrap_or(ErrorKind::Agent), text)),
             "done" => {
                 out.usage(line.usage.unwrap_or_default());

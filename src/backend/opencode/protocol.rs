@@ -181,7 +181,8 @@ impl OpenCodeProtocol {
             self.repeats = self.repeats.saturating_add(1);
             if self.repeats > self.attempts {
                 self.attempts = self.repeats;
-                out.retry(self.attempts, Some(RETRIES), None, "the model's stream broke off");
+                let failure = Failure::new(ErrorKind::Network, "the model's stream broke off");
+                out.retry(self.attempts, Some(RETRIES), None, &failure);
             }
             return;
         }

@@ -12,6 +12,7 @@ use super::wire::{
 };
 use crate::backend::wire::{Reader, Text};
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
+use crate::error::Failure;
 use crate::event::{StopReason, Usage};
 use crate::tool::ToolKind;
 
@@ -213,7 +214,11 @@ impl PiProtocol {
             return out.garbage(line);
         };
         out.restart_answer();
-        out.retry(retry.attempt, retry.max_attempts, retry.delay_ms, &retry.error_message);
+        let failure = Failure {
+            message: retry.error_message.to_string(),
+            ..failure::from_api(&retry.error_message)
+        };
+        out.retry(retry.attempt, retry.max_attempts, retry.delay_ms, &failure);
         self.retrying = true;
     }
 

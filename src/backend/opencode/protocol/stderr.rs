@@ -56,7 +56,7 @@ impl OpenCodeProtocol {
             return;
         }
         self.attempts = self.failed_tries;
-        out.retry(self.attempts, Some(RETRIES), None, &failure.message);
+        out.retry(self.attempts, Some(RETRIES), None, &failure);
     }
 
     /// A session is opened in its own directory. If that is not ours, OpenCode would work there without a word, for
