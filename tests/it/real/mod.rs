@@ -14,8 +14,14 @@
 
 mod answers;
 mod conversations;
+#[cfg(unix)]
+mod ending;
+mod errors;
+mod hostile;
 mod limits;
+mod literal;
 mod prompts;
+mod rights;
 mod schema;
 #[cfg(unix)]
 mod symlinks;

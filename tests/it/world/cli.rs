@@ -144,6 +144,8 @@ fn opencode_config(model_url: &str) -> Value {
         "modalities": {"input": ["text", "image"], "output": ["text"]},
     });
     json!({
+        // Where it is missing, OpenCode writes it into the file.
+        "$schema": "https://opencode.ai/config.json",
         "autoupdate": false, "share": "disabled", "model": "mock/mock-model", "small_model": "mock/mock-model",
         "provider": {"mock": {
             "npm": "@ai-sdk/openai-compatible", "name": "Mock",

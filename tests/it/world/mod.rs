@@ -42,3 +42,4 @@ pub use outcome::Outcome;
 pub use place::World;
 pub(crate) use real::for_every_cli;
 pub use run::Run;
+pub use tree::Tree;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every entry below a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree(BTreeMap<PathBuf, Entry>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,153 @@
+//! However a run ends, nothing is left running, the result is told, and the conversation can be taken up again.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Turn, ask, eventually, resume, run};
+use crate::model::{Model, ms, recall, shell, silence, text};
+use crate::world::{Cli, Outcome, World, for_every_cli};
+
+for_every_cli! {
+    interrupted_during_a_tool,
+    terminated_twice_during_a_tool,
+    timeout_during_a_tool,
+    silence_of_the_model,
+    killed_during_a_tool,
+    closed_output,
+}
+
+/// A tool that starts others, one of them in a session of its own, says so, and does not end.
+fn endless_tool(world: &World) -> (PathBuf, String) {
+    let started = world.project().join("started");
+    let command = "sleep 600 & setsid sleep 600 & touch started; sleep 600".to_owned();
+    (started, command)
+}
+
+/// Nothing of the world is alive. The kernel may take a moment to bury what was killed.
+fn nothing_survives(world: &World, outcome: &Outcome) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < deadline && !world.survivors().is_empty() {
+        thread::sleep(ms(20));
+    }
+    let survivors = world.survivors();
+    outcome.check(survivors.is_empty(), &format!("no survivor, not {survivors:?}"));
+}
+
+/// The result tells the conversation and the reason; and the conversation goes on.
+fn tells_and_goes_on(world: &World, outcome: Outcome, kind: &str) {
+    nothing_survives(world, &outcome);
+    let turn = Turn::of(outcome);
+    turn.is("isError", true);
+    turn.check(
+        turn.result()["error"]["kind"] == kind,
+        &format!("the kind of error is {kind}"),
+    );
+    turn.check(turn.joined("text").contains("let me see"), "what was said is kept");
+    turn.check(turn.result()["sessionId"] != Value::Null, "the conversation is told");
+    world.model().push(recall());
+    let again = ask(resume(world, turn.key()), "and now?");
+    again.check(again.answer().contains("start it"), "it remembers");
+    again.is("resumed", "resumed");
+}
+
+fn interrupted_during_a_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let (started, command) = endless_tool(&world);
+    model.push(text("let me see").and(shell(command)));
+    let running = run(&world, cli).stdin("start it").spawn();
+    eventually(|| started.exists());
+    running.signal(Signal::INT);
+    tells_and_goes_on(&world, running.wait().exits(130), "interrupted");
+}
+
+fn terminated_twice_during_a_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let (started, command) = endless_tool(&world);
+    model.push(text("let me see").and(shell(command)));
+    let running = run(&world, cli).stdin("start it").spawn();
+    eventually(|| started.exists());
+    running.signal(Signal::TERM);
+    running.signal(Signal::TERM);
+    let outcome = running.wait().exits(143);
+    nothing_survives(&world, &outcome);
+    let turn = Turn::of(outcome);
+    turn.check(turn.result()["error"]["kind"] == "interrupted", "it was interrupted");
+    turn.check(turn.result()["sessionId"] != Value::Null, "the conversation is told");
+}
+
+fn timeout_during_a_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let (started, command) = endless_tool(&world);
+    model.push(text("let me see").and(shell(command)));
+    if cli == Cli::Codex {
+        // It does not wait for a long command: the model is asked meanwhile.
+        model.push(silence());
+    }
+    // OpenCode takes long to start on a busy machine.
+    let timeout = if cli == Cli::OpenCode { "40s" } else { "20s" };
+    let outcome = run(&world, cli)
+        .args(["--timeout", timeout])
+        .stdin("start it")
+        .run()
+        .exits(124);
+    outcome.check(started.exists(), "the tool was running");
+    let turn = Turn::of(outcome);
+    turn.is("responseText", "Query timed out");
+    tells_and_goes_on(&world, turn.outcome, "timeout");
+}
+
+fn silence_of_the_model(cli: Cli) {
+    let model = Model::start().then(silence());
+    let world = World::new(&model);
+    let outcome = run(&world, cli)
+        .args(["--idle-timeout", "5s"])
+        .stdin("hello")
+        .run()
+        .exits(124);
+    nothing_survives(&world, &outcome);
+    let turn = Turn::of(outcome);
+    turn.check(
+        turn.result()["error"]["kind"] == "idle_timeout",
+        "the kind of error is idle_timeout",
+    );
+}
+
+fn killed_during_a_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let (started, command) = endless_tool(&world);
+    model.push(text("let me see").and(shell(command)));
+    let running = run(&world, cli).stdin("start it").spawn();
+    eventually(|| started.exists());
+    running.signal(Signal::KILL);
+    let outcome = running.wait();
+    outcome.check(outcome.signal() == Some(9), "agentctl was killed");
+    nothing_survives(&world, &outcome);
+    model.push(recall());
+    let again = ask(resume(&world, "--last"), "and now?");
+    again.check(
+        again.answer().contains("start it"),
+        "the conversation was stored, and goes on",
+    );
+}
+
+fn closed_output(cli: Cli) {
+    let model = Model::start().then(text("one two three").and(shell("sleep 600")));
+    let world = World::new(&model);
+    let script = "\"$0\" run -b \"$1\" -o stream-json prompt | head -c 1 >/dev/null; echo ${PIPESTATUS[0]}";
+    let program = env!("CARGO_BIN_EXE_agentctl");
+    let outcome = world
+        .program("bash", ["-c", script, program, cli.name()])
+        .run()
+        .exits(0);
+    nothing_survives(&world, &outcome);
+    outcome.check(!outcome.stderr().contains("error"), "it ends quietly");
+    outcome.stdout_is("130\n");
+}

@@ -1,0 +1,367 @@
+//! What the agent may do at each level, in a kind world and in a hostile one. The proof is never what a CLI says: it is
+//! the file system afterwards, and what reached the network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Turn, ask, hostile, refused, resume, run};
+use crate::model::{Model, edit, read, shell, text, tool, write};
+use crate::world::{Cli, Tree, World, for_every_cli};
+
+for_every_cli! {
+    read_only,
+    read_only_in_a_hostile_project,
+    edit_level,
+    edit_level_in_a_hostile_project,
+    full,
+    a_resumed_conversation_stays_read_only,
+    deny_tool,
+    allow_tool,
+}
+
+/// A world, what it held before, and the places where an attempt would show.
+struct Cell<'a> {
+    world: &'a World<'a>,
+    project: Tree,
+    home: Tree,
+    outside: PathBuf,
+}
+
+impl<'a> Cell<'a> {
+    fn new(world: &'a World<'a>) -> Self {
+        world.write("kept.txt", "one\ntwo\n");
+        let outside = world.project().with_file_name("outside");
+        fs::create_dir_all(&outside).expect("a folder of the world");
+        #[cfg(unix)]
+        {
+            let link = |to: PathBuf, name: &str| {
+                std::os::unix::fs::symlink(to, world.project().join(name)).expect("a link in the project");
+            };
+            link(outside.clone(), "link-to-folder");
+            link(outside.join("by-dangling-link"), "dangling-link");
+        }
+        Self {
+            world,
+            project: Tree::of(&world.project()),
+            home: world.home_tree(),
+            outside,
+        }
+    }
+
+    fn hostile(world: &'a World<'a>, cli: Cli, level: &str) -> Self {
+        hostile::project(world);
+        hostile::permissive_home(world);
+        if cli == Cli::OpenCode {
+            // It runs the plugins of a project whatever it is told, so beside them nothing is started at all.
+            let turn = refused(run(world, cli).args(["-P", level]), "try", 2, "usage");
+            turn.check(world.model().all_requests().is_empty(), "nothing is started");
+            hostile::remove_plugins(world);
+        }
+        Self::new(world)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.world.project().join(name).to_string_lossy().into_owned()
+    }
+
+    fn beyond(&self, name: &str) -> String {
+        self.outside.join(name).to_string_lossy().into_owned()
+    }
+
+    /// A command that writes here, writes outside, and asks the network.
+    fn command(&self, name: &str) -> String {
+        let url = self.world.model().url();
+        format!(
+            "echo x > {name}; touch '{}'; node -e \"fetch('{url}/reached').catch(() => 0)\"",
+            self.beyond(name)
+        )
+    }
+
+    /// Tells the model to try everything, and to say so.
+    fn attempt_everything(&self, cli: Cli) {
+        let model = self.world.model();
+        model.push(read(self.path("kept.txt")));
+        model.push(write(self.path("by-write"), "x\n"));
+        model.push(shell(self.command("by-shell")));
+        model.push(edit(self.path("kept.txt"), "two", "three"));
+        model.push(write(self.beyond("by-write"), "x\n"));
+        if cfg!(unix) {
+            model.push(write(self.path("link-to-folder/by-link"), "x\n"));
+            model.push(write(self.path("dangling-link"), "x\n"));
+        }
+        for (name, arguments) in self.escapes(cli) {
+            model.push(tool(name, arguments));
+        }
+        // Whatever an escape has opened, this goes through it.
+        model.push(shell(self.command("by-escape")));
+        model.push(write(self.beyond("by-escape"), "x\n"));
+        model.push(text("tried"));
+    }
+
+    /// The ways out of its limits that a CLI is known to have had.
+    fn escapes(&self, cli: Cli) -> Vec<(&'static str, Value)> {
+        let url = format!("{}/reached", self.world.model().url());
+        let command = self.command("by-subagent");
+        match cli {
+            Cli::Claude => vec![
+                ("WebFetch", json!({"url": url, "prompt": "read it"})),
+                (
+                    "Agent",
+                    json!({"subagent_type": "general-purpose", "description": "a task", "prompt": command}),
+                ),
+                ("EnterPlanMode", json!({})),
+                ("ExitPlanMode", json!({"plan": "write"})),
+            ],
+            Cli::Codex => vec![(
+                "exec_command",
+                json!({"cmd": command, "sandbox_permissions": "require_escalated", "justification": "needed"}),
+            )],
+            Cli::Gemini => vec![
+                ("web_fetch", json!({"prompt": format!("read {url}")})),
+                ("enter_plan_mode", json!({"reason": "to plan"})),
+                (
+                    "exit_plan_mode",
+                    json!({"plan_filename": "plan.md", "plan_path": "plan.md"}),
+                ),
+            ],
+            Cli::OpenCode => vec![
+                ("webfetch", json!({"url": url, "format": "text"})),
+                (
+                    "task",
+                    json!({"description": "a task", "prompt": command, "subagent_type": "general"}),
+                ),
+                ("plan_exit", json!({})),
+            ],
+            Cli::Pi | Cli::Qwen => Vec::new(),
+        }
+    }
+
+    /// What was added, changed or removed in the project.
+    fn changes(&self) -> Vec<String> {
+        Tree::of(&self.world.project()).changes_since(&self.project, &[".git"])
+    }
+
+    /// Nothing outside was touched, nothing reached the network, nothing hostile was started, the home is as it was.
+    fn confined(&self, turn: &Turn, cli: Cli) {
+        let beyond = Tree::of(&self.outside).changes_since(&Tree::default(), &[]);
+        turn.check(beyond.is_empty(), &format!("nothing outside, not {beyond:?}"));
+        let marks = Tree::of(&hostile::marks(self.world)).changes_since(&Tree::default(), &[]);
+        turn.check(marks.is_empty(), &format!("nothing is started, not {marks:?}"));
+        turn.check(!self.reached(), "the network is not reached");
+        self.home_is_kept(turn, cli);
+    }
+
+    fn home_is_kept(&self, turn: &Turn, cli: Cli) {
+        let mut changes = self.world.home_tree().changes_since(&self.home, &[]);
+        changes.retain(|change| {
+            let path = Path::new(&change[2..]);
+            !is_its_own(cli, path) && !self.world.home().join(path).is_dir()
+        });
+        turn.check(changes.is_empty(), &format!("the home is as it was, not {changes:?}"));
+    }
+
+    fn reached(&self) -> bool {
+        let requests = self.world.model().all_requests();
+        requests.iter().any(|request| request.path.starts_with("/reached"))
+    }
+}
+
+/// What each CLI writes into a home by itself: conversations, logs, caches, and its own marks of having been there.
+fn is_its_own(cli: Cli, path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let within = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    match cli {
+        // It keeps counters of its use, and copies of them, beside the conversations.
+        Cli::Claude => within(&[
+            ".claude.json",
+            ".claude/backups",
+            ".claude/projects",
+            ".claude/sessions",
+            ".claude/.last-cleanup",
+        ]),
+        Cli::Codex => {
+            let database = path.starts_with(".codex") && name.contains(".sqlite");
+            let folders = [
+                "sessions",
+                "shell_snapshots",
+                "skills/.system",
+                "thread-writer-locks",
+                "tmp",
+            ];
+            let folders = folders.map(|folder| format!(".codex/{folder}"));
+            database
+                || within(&[".codex/installation_id", ".codex/.sandbox_migration"])
+                || within(&folders.each_ref().map(String::as_str))
+        }
+        Cli::Gemini => within(&[".gemini/tmp", ".gemini/history"]),
+        Cli::OpenCode => within(&[
+            ".cache/opencode",
+            ".config/opencode/.gitignore",
+            ".local/share/opencode",
+            ".local/state/opencode",
+        ]),
+        // At its first start it makes an empty file for logins.
+        Cli::Pi | Cli::Qwen => within(&[".pi/agent/sessions", ".pi/agent/auth.json"]),
+    }
+}
+
+fn read_only(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    stays_read_only(&Cell::new(&world), cli);
+}
+
+fn read_only_in_a_hostile_project(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    stays_read_only(&Cell::hostile(&world, cli, "read-only"), cli);
+}
+
+fn stays_read_only(cell: &Cell, cli: Cli) {
+    cell.attempt_everything(cli);
+    let turn = refused(
+        run(cell.world, cli).args(["-P", "read-only"]),
+        "try",
+        8,
+        "permission_denied",
+    );
+    let changes = cell.changes();
+    turn.check(
+        changes.is_empty(),
+        &format!("the project is as it was, not {changes:?}"),
+    );
+    cell.confined(&turn, cli);
+    let results = cell.world.model().last_request().tool_results().to_vec();
+    turn.check(results[0].text.contains("two"), "reading works");
+    turn.check(turn.result()["deniedTools"] != json!([]), "the refused tools are named");
+}
+
+fn edit_level(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    only_edits(&Cell::new(&world), cli);
+}
+
+fn edit_level_in_a_hostile_project(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    only_edits(&Cell::hostile(&world, cli, "edit"), cli);
+}
+
+fn only_edits(cell: &Cell, cli: Cli) {
+    cell.attempt_everything(cli);
+    let turn = refused(run(cell.world, cli).args(["-P", "edit"]), "try", 8, "permission_denied");
+    let wanted: &[&str] = match cli {
+        // Its commands run in a sandbox that lets them write here.
+        Cli::Codex => &["+ by-escape", "+ by-shell", "+ by-write", "~ kept.txt"],
+        _ => &["+ by-write", "~ kept.txt"],
+    };
+    let changes = cell.changes();
+    turn.check(
+        changes == wanted,
+        &format!("the changes are {wanted:?}, not {changes:?}"),
+    );
+    turn.check(
+        cell.world.read("kept.txt").as_deref() == Some("one\nthree\n"),
+        "the edit is made",
+    );
+    cell.confined(&turn, cli);
+}
+
+fn full(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    model.push(read(cell.path("kept.txt")));
+    model.push(write(cell.path("by-write"), "x\n"));
+    model.push(shell(cell.command("by-shell")));
+    model.push(edit(cell.path("kept.txt"), "two", "three"));
+    model.push(text("tried"));
+    let turn = ask(run(&world, cli).args(["-P", "full"]), "try");
+    let changes = cell.changes();
+    let wanted = ["+ by-shell", "+ by-write", "~ kept.txt"];
+    turn.check(
+        changes == wanted,
+        &format!("the changes are {wanted:?}, not {changes:?}"),
+    );
+    turn.check(cell.outside.join("by-shell").exists(), "commands write everywhere");
+    turn.check(cell.reached(), "the network is reached");
+    turn.is("deniedTools", json!([]));
+    cell.home_is_kept(&turn, cli);
+}
+
+fn a_resumed_conversation_stays_read_only(cli: Cli) {
+    let model = Model::start().then(text("noted"));
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    let first = ask(run(&world, cli).args(["-P", "read-only"]), "remember");
+    let attempts = || {
+        model.push(shell(cell.command("by-shell")));
+        model.push(edit(cell.path("kept.txt"), "two", "three"));
+        model.push(write(cell.path("by-write"), "x\n"));
+        model.push(text("tried"));
+    };
+    attempts();
+    let second = refused(resume(&world, first.key()), "try", 8, "permission_denied");
+    let changes = cell.changes();
+    second.check(
+        changes.is_empty(),
+        &format!("the project is as it was, not {changes:?}"),
+    );
+    cell.confined(&second, cli);
+    attempts();
+    let third = ask(resume(&world, first.key()).args(["-P", "full"]), "now you may");
+    let changes = cell.changes();
+    let made = |name: &str| changes.iter().any(|change| change == name);
+    third.check(
+        made("+ by-shell") && made("+ by-write"),
+        "more rights only when they are asked for",
+    );
+}
+
+fn deny_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    model.push(shell(cell.command("by-shell")));
+    model.push(write(cell.path("by-write"), "x\n"));
+    model.push(text("tried"));
+    let run = run(&world, cli).args(["--deny-tool", "bash"]);
+    let (turn, wanted) = match cli {
+        // It changes files by a command, unless it knows that the model can do better.
+        Cli::Codex => (refused(run, "try", 8, "permission_denied"), &[][..]),
+        _ => (ask(run, "try"), &["+ by-write"][..]),
+    };
+    let changes = cell.changes();
+    turn.check(
+        changes == wanted,
+        &format!("the changes are {wanted:?}, not {changes:?}"),
+    );
+    turn.check(!cell.reached(), "no command ran");
+    turn.check(turn.result()["deniedTools"] != json!([]), "the refused tool is named");
+}
+
+fn allow_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    model.push(read(cell.path("kept.txt")));
+    model.push(write(cell.path("by-write"), "x\n"));
+    model.push(shell(cell.command("by-shell")));
+    model.push(write(cell.beyond("by-write"), "x\n"));
+    model.push(text("tried"));
+    let turn = refused(
+        run(&world, cli).args(["--allow-tool", "read"]),
+        "try",
+        8,
+        "permission_denied",
+    );
+    let changes = cell.changes();
+    turn.check(
+        changes.is_empty(),
+        &format!("the project is as it was, not {changes:?}"),
+    );
+    cell.confined(&turn, cli);
+}
