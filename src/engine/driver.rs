@@ -104,7 +104,7 @@ impl<'a, 's> RunDriver<'a, 's> {
             self.tally.failure = Some(outcome::session_not_found(self.rules.display_name, asked));
             self.stop(Ended::ByProtocol);
         }
-        if self.tally.retries > self.retries_seen || self.retrying_since.is_some() {
+        if self.tally.retries > self.retrying.told || self.retrying.since.is_some() {
             // The clock is not asked for every line.
             self.watch_retries(Instant::now());
         }
@@ -126,7 +126,7 @@ impl<'a, 's> RunDriver<'a, 's> {
         let said = self.stage.progress_count;
         if tally.tool_calls > self.retrying.tool_calls || tally.completed {
             self.retrying = Retrying {
-                told: tally.retries,
+                told: self.retrying.told,
                 tool_calls: tally.tool_calls,
                 ..Retrying::default()
             };
