@@ -29,12 +29,9 @@ const LOOKUPS: &[(&str, Lookup)] = &[
     ("by native id, any backend", |case| {
         found(case.store().find(&case.native_id).ok())
     }),
-    // With ten conversations, twenty are ten: half the work, not a better store.
+    // No more than the smaller store has, so that both read as many records.
     ("list 10", |case| {
         case.store().recent(&Filter::default(), 10).records.len()
-    }),
-    ("list 20", |case| {
-        case.store().recent(&Filter::default(), 20).records.len()
     }),
     ("claim by name", |case| {
         found(case.store().claim_name(&case.name, Wait::No).ok())
