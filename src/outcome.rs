@@ -186,12 +186,12 @@ fn failure(facts: &Facts<'_>) -> Option<Failure> {
 fn unfinished(facts: &Facts<'_>) -> Failure {
     match facts.ended {
         Ended::Timeout => Failure::new(ErrorKind::Timeout, "Query timed out")
-            .hint("a longer `--timeout` gives it more time; the conversation can be resumed"),
+            .hint(resumable(facts, "a longer `--timeout` gives it more time")),
         Ended::IdleTimeout => Failure::new(ErrorKind::IdleTimeout, "Query timed out")
-            .hint("nothing was written for the whole `--idle-timeout`; the conversation can be resumed"),
+            .hint(resumable(facts, "nothing was written for the whole `--idle-timeout`")),
         Ended::TurnLimit => turn_limit(facts.max_turns),
         Ended::Signal(signal) => Failure::new(ErrorKind::Interrupted, format!("interrupted by signal {signal}"))
-            .hint("the conversation can be resumed"),
+            .hint(resumable(facts, "it was stopped from outside")),
         Ended::OutputClosed => Failure::new(ErrorKind::Interrupted, "the reader of the output went away"),
         Ended::RetryLimit => gave_up(facts),
         Ended::ByItself | Ended::ByProtocol => match &facts.tally.failure {
@@ -212,6 +212,14 @@ fn gave_up(facts: &Facts<'_>) -> Failure {
         None => Failure::new(ErrorKind::Network, kept),
     };
     failure.hint("`--retry-for` and `--max-retries` set the patience")
+}
+
+/// Only a conversation whose id is known can go on.
+fn resumable(facts: &Facts<'_>, hint: &str) -> String {
+    match facts.tally.session_id {
+        Some(_) => format!("{hint}; the conversation can be resumed"),
+        None => hint.to_owned(),
+    }
 }
 
 /// The turn limit of a CLI that has none of its own, or of one that reported it.
