@@ -3,16 +3,22 @@
 use jiff::SpanRelativeTo;
 use std::time::Duration;
 
-/// Reads a duration. `None` is `0`: no limit at all.
+/// Reads a limit. `None` is `0`: no limit at all.
 pub fn parse(text: &str) -> Result<Option<Duration>, String> {
+    let limit = parse_age(text).map_err(|wrong| format!("{wrong}; 0 is none"))?;
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+}
+
+/// Reads an age, for which `0` is an age like any other.
+pub fn parse_age(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let duration = match text.parse::<f64>() {
         Ok(seconds) if text.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
-            Duration::try_from_secs_f64(seconds).map_err(|_| wrong(text))?
+            Duration::try_from_secs_f64(seconds).ok()
         }
-        _ => parse_units(text).ok_or_else(|| wrong(text))?,
+        _ => parse_units(text),
     };
-    Ok(Some(duration).filter(|duration| !duration.is_zero()))
+    duration.ok_or_else(|| wrong(text))
 }
 
 /// Days and weeks are of 24 hours: nobody who types `30d` thinks of daylight saving.
@@ -24,7 +30,7 @@ fn parse_units(text: &str) -> Option<Duration> {
 
 fn wrong(text: &str) -> String {
     let shown: String = text.chars().take(40).collect();
-    format!("`{shown}` is no duration: write 90s, 10m, 1h30m or 30d; 0 is none")
+    format!("`{shown}` is no duration: write 90s, 10m, 1h30m or 30d")
 }
 
 /// How long ago something was, in one unit: `now`, `5m`, `3h`, `12d`.
@@ -70,6 +76,7 @@ mod tests {
     fn zero_is_no_limit() {
         for text in ["0", "0s", "0m", "0.0"] {
             assert_eq!(seconds(text), None, "{text}");
+            assert_eq!(parse_age(text), Ok(Duration::ZERO), "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! A `Request` is pure data. It is made by `decide` from the command line and the configuration, or built by library
 //! callers, and every backend plans from it alone.
 
+use crate::error::Failure;
 use crate::tool::ToolRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,16 @@ impl Effort {
 pub struct System {
     pub text: String,
     pub placement: Placement,
+}
+
+impl System {
+    /// Tells two system prompts apart without keeping them: FNV-1a over the text, and its length.
+    pub fn fingerprint(&self) -> String {
+        let hash = self.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}-{}", self.text.len())
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,6 +251,17 @@ impl Request {
             patience: Patience::default(),
             options: BTreeMap::new(),
             raw_args: Vec::new(),
+        }
+    }
+
+    /// For a CLI that cannot go on with a conversation without adding to it.
+    pub fn must_be_stored(&self, display_name: &str) -> Result<(), Failure> {
+        match self.persistence {
+            Persistence::Keep => Ok(()),
+            Persistence::Ephemeral => {
+                let message = format!("{display_name} cannot continue a conversation without storing it");
+                Err(Failure::usage(message).hint("leave out --ephemeral"))
+            }
         }
     }
 }

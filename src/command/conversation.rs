@@ -4,7 +4,7 @@ use crate::config::{Layer, Origin, Settings};
 use crate::engine::Keeper;
 use crate::error::{ErrorKind, Failure};
 use crate::request::{Continuation, Conversation, Request};
-use crate::session::{Guard, Key, LockId, Record, Resolution, Store, TranscriptPolicy, Wait};
+use crate::session::{Guard, Key, Record, Resolution, Store, TranscriptPolicy, Wait};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,8 @@ pub struct Search<'a> {
     pub selector: Selector,
     pub branch: Branch,
     pub wait: Wait,
+    /// Called before it is waited for another run.
+    pub before_waiting: &'a dyn Fn(),
     pub cwd: &'a Path,
     /// The backend of the flag, and the one that is configured.
     pub backend_flag: Option<&'a str>,
@@ -76,9 +78,9 @@ impl Search<'_> {
                         let key = record.key;
                         self.known(key)
                     }
-                    (Resolution::Unknown { .. }, Some(backend)) => {
-                        let (id, backend) = (checked_native_id(&text)?, backend.to_owned());
-                        self.foreign(&id, &backend)
+                    (Resolution::Unknown { .. }, Some(backend)) if is_native_id(&text) => {
+                        let backend = backend.to_owned();
+                        self.foreign(&text, &backend)
                     }
                     _ => Err(store
                         .find(&text)
@@ -129,7 +131,7 @@ impl Search<'_> {
 
     fn named(self, name: &str) -> Result<Selected, Failure> {
         let claim = match &self.store {
-            Ok(store) => store.claim_name(name, self.wait),
+            Ok(store) => self.in_turn(|wait| store.claim_name(name, wait)),
             Err(failure) => Err(failure.clone()),
         };
         let claim = match claim {
@@ -187,110 +189,108 @@ impl Search<'_> {
     }
 
     fn known(self, key: Key) -> Result<Selected, Failure> {
-        let store = self.store?;
-        let (guard, record) = store.claim_key(key, self.wait)?;
+        let store = self.store.clone()?;
+        let (guard, record) = self.in_turn(|wait| store.claim_key(key, wait))?;
         check_backend(&record, self.backend_flag)?;
-        match self.branch {
-            Branch::Continue => Ok(Selected {
-                conversation: Conversation::Resume(record.continuation()),
-                record: Some(record),
-                known: true,
-                place: Some((store, guard)),
-                warnings: Vec::new(),
-            }),
-            Branch::Fork => {
-                let child = Key::fresh();
-                let mut fork = Record::new(
-                    child,
-                    LockId::of_key(child),
-                    &record.backend,
-                    &record.cwd,
-                    Timestamp::now(),
-                );
-                fork.parent = Some(record.key);
-                inherit(&record, &mut fork);
-                // The original is only read: others may go on with it meanwhile.
-                drop(guard);
-                let guard = store.claim_new(child)?;
-                Ok(Selected {
-                    conversation: Conversation::Fork {
-                        of: record.continuation(),
-                        id: uuid::Uuid::new_v4(),
-                    },
-                    record: Some(fork),
-                    known: true,
-                    place: Some((store, guard)),
-                    warnings: Vec::new(),
-                })
+        self.branch.of(store, guard, record)
+    }
+
+    /// Claims a conversation, at once if nobody has it.
+    fn in_turn<T>(&self, claim: impl Fn(Wait) -> Result<T, Failure>) -> Result<T, Failure> {
+        match claim(Wait::No) {
+            Err(failure) if failure.kind == ErrorKind::Busy && self.wait != Wait::No => {
+                (self.before_waiting)();
+                claim(self.wait)
             }
+            claimed => claimed,
         }
     }
 
     /// A conversation that was begun outside of agentctl.
     fn foreign(self, id: &str, backend: &str) -> Result<Selected, Failure> {
-        let store = self.store?;
-        let claim = store.claim_native_id(backend, id, self.wait)?;
-        if let (Some(record), Branch::Continue) = (&claim.record, self.branch) {
-            // Another run took it up while we waited: it is known now.
-            return Ok(Selected {
-                conversation: Conversation::Resume(record.continuation()),
-                record: claim.record,
-                known: true,
-                place: Some((store, claim.guard)),
-                warnings: Vec::new(),
-            });
+        let store = self.store.clone()?;
+        let claim = self.in_turn(|wait| store.claim_native_id(backend, id, wait))?;
+        // Another run may have taken it up while we waited: it is known then, and has its rights.
+        if let Some(record) = claim.record {
+            return self.branch.of(store, claim.guard, record);
         }
+        let key = Key::fresh();
         let of = Continuation {
             native_id: id.to_owned(),
             ..Continuation::default()
         };
-        let conversation = match self.branch {
-            Branch::Continue => Conversation::Resume(of),
-            Branch::Fork => Conversation::Fork {
-                of,
-                id: uuid::Uuid::new_v4(),
-            },
+        let (conversation, guard) = match self.branch {
+            Branch::Continue => (Conversation::Resume(of), claim.guard),
+            // What becomes of the original is not our concern, and its lock not ours to hold.
+            Branch::Fork => (fork_of(of), store.claim_new(key)?),
         };
-        let record = Record::new(
-            Key::fresh(),
-            claim.guard.id().clone(),
-            backend,
-            self.cwd,
-            Timestamp::now(),
-        );
+        let record = Record::new(key, guard.id().clone(), backend, self.cwd, Timestamp::now());
         Ok(Selected {
             conversation,
             record: Some(record),
             known: false,
-            place: Some((store, claim.guard)),
+            place: Some((store, guard)),
             warnings: Vec::new(),
         })
     }
 }
 
+impl Branch {
+    /// A known conversation whose lock is ours: itself, or a new one that begins as its copy.
+    fn of(self, store: Store, guard: Guard, record: Record) -> Result<Selected, Failure> {
+        let (conversation, record, guard) = match self {
+            Self::Continue => (Conversation::Resume(record.continuation()), record, guard),
+            Self::Fork => {
+                let key = Key::fresh();
+                // The original is only read: others may go on with it meanwhile.
+                drop(guard);
+                let guard = store.claim_new(key)?;
+                let mut fork = Record::new(key, guard.id().clone(), &record.backend, &record.cwd, Timestamp::now());
+                fork.parent = Some(record.key);
+                inherit(&record, &mut fork);
+                (fork_of(record.continuation()), fork, guard)
+            }
+        };
+        Ok(Selected {
+            conversation,
+            record: Some(record),
+            known: true,
+            place: Some((store, guard)),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+fn fork_of(of: Continuation) -> Conversation {
+    Conversation::Fork {
+        of,
+        id: uuid::Uuid::new_v4(),
+    }
+}
+
 impl Selected {
-    /// What the conversation was started with, as a layer of settings above the environment.
+    /// What the conversation was started with, as a layer of settings above the environment. What it was started
+    /// without is said too: a list of tools or directories that the configuration has got since must not give it more.
     pub fn layer(&self) -> Option<Layer> {
         let record = self.record.as_ref().filter(|_| self.known)?;
-        let tools = |rules: &[crate::tool::ToolRule]| {
-            (!rules.is_empty()).then(|| rules.iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
+        let tools = |rules: &[crate::tool::ToolRule]| Some(rules.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let system = record.system.as_ref().map(|system| system.text.clone());
         let system_replace = record
             .system
             .as_ref()
             .map(|system| system.placement == crate::request::Placement::Replace);
         let settings = Settings {
             backend: Some(record.backend.clone()),
-            model: record.model.clone(),
+            model: Some(record.model.clone().unwrap_or_default()),
             effort: record.effort.map(|effort| effort.name().to_owned()),
             permission: Some(record.permission.name().to_owned()),
             allow_tools: tools(&record.allow_tools),
             deny_tools: tools(&record.deny_tools),
-            add_dirs: (!record.add_dirs.is_empty()).then(|| record.add_dirs.clone()),
-            system: record.system.as_ref().map(|system| system.text.clone()),
+            add_dirs: Some(record.add_dirs.clone()),
+            system: Some(system.unwrap_or_default()),
             system_replace,
             identity: record.identity.clone(),
-            mcp_config: (!record.mcp_configs.is_empty()).then(|| record.mcp_configs.clone()),
+            mcp_config: Some(record.mcp_configs.clone()),
             options: (!record.options.is_empty()).then(|| record.options.clone()),
             keep_transcript: (record.transcript == TranscriptPolicy::Keep).then_some(true),
             ..Settings::default()
@@ -380,17 +380,9 @@ fn none_yet(reach: Reach, cwd: &Path) -> Failure {
     Failure::new(ErrorKind::SessionNotFound, message).hint(hint)
 }
 
-/// An id that goes into an argument of another program: it must not look like a flag or a path, or hold what cannot be
-/// seen.
-fn checked_native_id(id: &str) -> Result<String, Failure> {
+/// Whether this may go into an argument of another program: it must not look like a flag or a path, or hold what cannot
+/// be seen.
+fn is_native_id(text: &str) -> bool {
     let sound = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | ':');
-    let ok = !id.is_empty() && id.len() <= 128 && !id.starts_with(['-', '.']) && id.chars().all(sound);
-    match ok {
-        true => Ok(id.to_owned()),
-        false => Err(Failure::new(
-            ErrorKind::SessionNotFound,
-            format!("`{}` is not the id of a session", id.escape_debug()),
-        )
-        .hint("see `agentctl sessions list`")),
-    }
+    !text.is_empty() && text.len() <= 128 && !text.starts_with(['-', '.']) && text.chars().all(sound)
 }

@@ -9,7 +9,7 @@ mod view;
 pub use table::{Color, Look};
 pub use view::{PruneView, SessionView};
 
-use crate::error::Failure;
+use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::session::{DamagedPolicy, Filter, Key, Policy, PruneMode, Resolution, Store};
 use jiff::SignedDuration;
@@ -109,7 +109,7 @@ pub fn run(
         // Whoever read this has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
         Err(error) => Err(Failure::new(
-            crate::error::ErrorKind::Crashed,
+            ErrorKind::Crashed,
             format!("the output cannot be written: {error}"),
         )),
         Ok(exit) => Ok(exit),
@@ -167,7 +167,10 @@ fn find_and_remove(store: &Store, selector: &str) -> Result<Key, Failure> {
         Resolution::Found(record) => record.key,
         _ => store.find(selector)?.key,
     };
-    store.remove(key)?;
+    store.remove(key).map_err(|failure| match failure.kind {
+        ErrorKind::Busy => failure.hint("it can be removed when that run has ended"),
+        _ => failure,
+    })?;
     Ok(key)
 }
 

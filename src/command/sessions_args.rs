@@ -3,13 +3,15 @@
 use super::sessions::{
     self, Color, Format, ListArguments, Look, PruneArguments, RemoveArguments, SessionsCommand, ShowArguments,
 };
+use crate::catalog::Catalog;
 use crate::cli::{SessionsAction, SessionsArgs, SessionsListArgs};
-use crate::config::Environment;
+use crate::config::{Config, Environment};
 use crate::duration;
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::session::{DamagedPolicy, PruneMode, default_state_directory};
+use crate::session::{DamagedPolicy, Filter, PruneMode, Store, nowhere};
 use std::io::IsTerminal;
+use std::path::Path;
 
 pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
     let command = match args.action {
@@ -27,11 +29,9 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
             dry_run,
             json,
         }) => {
-            let older_than = older_than.as_deref().map(duration::parse).transpose();
+            let older_than = older_than.as_deref().map(duration::parse_age).transpose();
             SessionsCommand::Prune(PruneArguments {
-                older_than: older_than
-                    .map_err(|why| Failure::usage(format!("--older-than: {why}")))?
-                    .flatten(),
+                older_than: older_than.map_err(|why| Failure::usage(format!("--older-than: {why}")))?,
                 keep,
                 damaged: if damaged {
                     DamagedPolicy::Remove
@@ -46,16 +46,37 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
     };
     let colored = std::io::stdout().is_terminal()
         && anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+    let environment = Environment::of_process();
     let look = Look {
         now: jiff::Timestamp::now(),
-        home: Environment::of_process().home(),
+        home: environment.home(),
         color: if colored { Color::Colored } else { Color::Plain },
     };
     let mut streams = sessions::Streams {
         out: &mut std::io::stdout(),
         err: &mut std::io::stderr(),
     };
-    sessions::run(&default_state_directory()?, &command, &look, &mut streams)
+    let state = environment.state_dir().ok_or_else(nowhere)?;
+    if let SessionsCommand::List(ListArguments {
+        backend: Some(backend), ..
+    }) = &command
+    {
+        check_backend(backend, &state, environment)?;
+    }
+    sessions::run(&state, &command, &look, &mut streams)
+}
+
+/// A backend that nothing is known of is a slip; one that is not declared any more may still have conversations.
+fn check_backend(name: &str, state: &Path, environment: Environment) -> Result<(), Failure> {
+    let filter = Filter {
+        backend: Some(name.to_owned()),
+        ..Filter::default()
+    };
+    if Store::open(state).is_ok_and(|store| !store.recent(&filter, 1).records.is_empty()) {
+        return Ok(());
+    }
+    let config = Config::load(environment, Path::new("."))?;
+    Catalog::of(&config)?.find(name).map(|_| ())
 }
 
 fn list(args: SessionsListArgs) -> ListArguments {

@@ -29,6 +29,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("NO_COLOR, CLICOLOR_FORCE", "colour off, colour on (--color)"),
 ];
 
+const STATE_DIR: &str = "AGENTCTL_STATE_DIR";
+
 /// A snapshot of the process's environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -37,9 +39,14 @@ pub struct Environment {
 
 impl Environment {
     pub fn of_process() -> Self {
-        Self {
-            variables: std::env::vars_os().collect(),
+        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        // The agent, and an agentctl that it starts, may work in another directory and must find the same place.
+        if let Some(state) = variables.get_mut(OsStr::new(STATE_DIR))
+            && let Ok(absolute) = std::path::absolute(&*state)
+        {
+            *state = absolute.into_os_string();
         }
+        Self { variables }
     }
 
     pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
@@ -86,7 +93,7 @@ impl Environment {
 
     /// `$AGENTCTL_STATE_DIR`, else the platform's state directory. `None` without a home.
     pub fn state_dir(&self) -> Option<PathBuf> {
-        self.path("AGENTCTL_STATE_DIR").or_else(|| {
+        self.path(STATE_DIR).or_else(|| {
             let dirs = directories::ProjectDirs::from("", "", "agentctl")?;
             Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_owned())
         })

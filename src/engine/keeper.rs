@@ -7,7 +7,7 @@
 
 use crate::error::{ErrorKind, Failure};
 use crate::event::EventResult;
-use crate::session::{Exchange, Guard, Record, Store, Unsynced};
+use crate::session::{Exchange, Guard, Outcome, Record, Store, Unsynced};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -100,6 +100,16 @@ impl Keeper {
         }
     }
 
+    /// The CLI's own user interface was closed: what was said there is not known, only how it ended. Returns what the
+    /// user should know.
+    pub fn closed(&mut self, native_id: &str, outcome: Outcome) -> Option<String> {
+        self.record.begin(Timestamp::now());
+        self.record.refresh_native_id(native_id);
+        self.record.outcome = Some(outcome);
+        let put = self.store.put(&self.record);
+        self.stored(put.err())
+    }
+
     /// When `sync` should be called.
     pub fn sync_at(&self) -> Option<Instant> {
         self.unsynced.as_ref().map(|(_, at)| *at)
@@ -118,6 +128,12 @@ impl Keeper {
     /// The run is over. Returns what the user should know.
     pub fn finish(&mut self, result: &EventResult, carried: &BTreeMap<String, String>, prompt: &str) -> Vec<String> {
         let mut warnings = Vec::new();
+        let ran = result.exit_code.is_some() || result.signal.is_some();
+        if self.state == State::Unknown && self.record.runs > 0 && ran {
+            // It failed before the CLI told an id, but which conversation it was of is known.
+            self.record.begin(Timestamp::now());
+            self.state = State::Stored;
+        }
         if self.state != State::Stored {
             return warnings;
         }
@@ -153,7 +169,11 @@ impl Keeper {
             None => State::Stored,
             Some(_) => State::Broken,
         };
-        failure.map(|failure| format!("the session cannot be stored, so it cannot be resumed by agentctl: {failure}"))
+        let consequence = match self.record.runs {
+            0..=1 => "it cannot be resumed by agentctl",
+            _ => "agentctl knows it as it was before this run",
+        };
+        failure.map(|failure| format!("the session cannot be stored, so {consequence}: {failure}"))
     }
 }
 
@@ -226,6 +246,30 @@ mod tests {
         assert_eq!(keeper.sync_at(), None, "the disk was asked once");
         keeper.begin("id");
         assert_eq!(keeper.sync_at(), None, "nothing is new");
+    }
+
+    #[test]
+    fn a_known_conversation_remembers_a_run_that_failed_before_the_cli_told_its_id() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let after = |runs: u32, exit_code: Option<i32>| {
+            let key = Key::fresh();
+            let guard = store.claim_new(key).unwrap();
+            let mut record = Record::new(key, guard.id().clone(), "codex", "/", Timestamp::now());
+            record.refresh_native_id("id");
+            record.runs = runs;
+            store.put(&record).unwrap();
+            let mut keeper = Keeper::new(store.clone(), record, guard);
+            let mut result = result("", Some(ErrorKind::Auth));
+            result.exit_code = exit_code;
+            keeper.finish(&result, &BTreeMap::new(), "");
+            let record = store.get(&key).unwrap().unwrap();
+            assert_eq!(record.native_id, "id");
+            (record.runs, record.outcome.and_then(|outcome| outcome.error))
+        };
+        assert_eq!(after(1, Some(1)), (2, Some(ErrorKind::Auth)));
+        assert_eq!(after(1, None), (1, None), "nothing was started");
+        assert_eq!(after(0, Some(1)), (0, None), "there is nothing to go on with");
     }
 
     #[test]

@@ -100,18 +100,18 @@ impl Root {
         }
     }
 
-    /// Makes a directory below the root, the root included, each closed to others whatever the umask is.
+    /// Makes a directory below the root, the root included, each closed to others whatever the umask is. One that was
+    /// there and that its owner may not write to stays so: somebody wanted that.
     fn create_directory(&self, directory: &Path) -> io::Result<()> {
-        if !self.0.is_dir() {
-            create_private(&self.0)?;
+        if let Some(parent) = self.0.parent() {
+            private_directories().recursive(true).create(parent)?;
         }
-        close_directory(&self.0)?;
+        create_or_close(&self.0)?;
         let below = directory.strip_prefix(&self.0).unwrap_or(Path::new(""));
         let mut reached = self.0.clone();
         for component in below {
             reached.push(component);
-            create_private(&reached)?;
-            close_directory(&reached)?;
+            create_or_close(&reached)?;
         }
         Ok(())
     }
@@ -135,12 +135,19 @@ pub(super) fn is_older(entry: &std::fs::DirEntry, now: SystemTime, age: Duration
     modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|passed| passed > age))
 }
 
-fn create_private(directory: &Path) -> io::Result<()> {
+fn private_directories() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+    builder
+}
+
+fn create_or_close(directory: &Path) -> io::Result<()> {
+    match private_directories().create(directory) {
+        Ok(()) => restrict(directory, |_| 0o700),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => restrict(directory, |mode| mode & 0o700),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(unix)]
@@ -169,18 +176,19 @@ fn close_to_others(_file: &File) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn close_directory(directory: &Path) -> io::Result<()> {
+fn restrict(directory: &Path, wanted: impl Fn(u32) -> u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mut permissions = std::fs::metadata(directory)?.permissions();
-    if permissions.mode() & 0o777 != 0o700 {
-        permissions.set_mode(0o700);
+    let mode = permissions.mode() & 0o777;
+    if wanted(mode) != mode {
+        permissions.set_mode(wanted(mode));
         std::fs::set_permissions(directory, permissions)?;
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn close_directory(_directory: &Path) -> io::Result<()> {
+fn restrict(_directory: &Path, _wanted: impl Fn(u32) -> u32) -> io::Result<()> {
     Ok(())
 }
 

@@ -80,14 +80,15 @@ pub enum Wait {
 /// A conversation that is ours until this is dropped (and every copy of its descriptor is closed).
 #[derive(Debug)]
 pub struct Guard {
-    file: File,
+    /// None where no lock can be made: see `open`.
+    file: Option<File>,
     id: LockId,
 }
 
 impl Guard {
     /// The open lock file: a copy of it held elsewhere keeps the conversation taken.
-    pub fn file(&self) -> &File {
-        &self.file
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 
     /// What the record of this conversation must say.
@@ -96,43 +97,48 @@ impl Guard {
     }
 }
 
-#[cfg(unix)]
-impl std::os::fd::AsFd for Guard {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-}
-
 /// Takes a lock, in turn: the kernel keeps the queue.
 pub(super) fn take(root: &Root, id: &LockId, wait: Wait) -> Result<Guard, Failure> {
     let path = id.path(root);
     let begun = Instant::now();
     loop {
-        let file = open(root, &path).map_err(|error| unusable(&path, &error))?;
+        let Some(file) = open(root, &path).map_err(|error| unusable(&path, &error))? else {
+            return Ok(Guard {
+                file: None,
+                id: id.clone(),
+            });
+        };
         let file = match file.try_lock() {
             Ok(()) => file,
             Err(TryLockError::WouldBlock) => wait_for(file, wait, begun, &path)?,
             Err(TryLockError::Error(error)) => return Err(unusable(&path, &error)),
         };
         if is_at(&file, &path) {
-            return Ok(Guard { file, id: id.clone() });
+            return Ok(Guard {
+                file: Some(file),
+                id: id.clone(),
+            });
         }
     }
 }
 
-/// A place that cannot be written still has the locks of the conversations that were begun there.
-fn open(root: &Root, path: &Path) -> io::Result<File> {
-    let opened = root.open(path, OpenOptions::new().read(true).write(true));
-    match &opened {
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-            ) =>
-        {
-            File::open(path).or(opened)
-        }
-        _ => opened,
+/// A place that cannot be written still has the locks of the conversations that were begun there, or nothing if they
+/// were cleared away: nobody can take them then, and nobody can change what they protect.
+fn open(root: &Root, path: &Path) -> io::Result<Option<File>> {
+    let error = match root.open(path, OpenOptions::new().read(true).write(true)) {
+        Ok(file) => return Ok(Some(file)),
+        Err(error) => error,
+    };
+    if !matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    ) {
+        return Err(error);
+    }
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(absent) if absent.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(_) => Err(error),
     }
 }
 
@@ -254,7 +260,7 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             drop(guard);
             let taken = waiter.join().unwrap().unwrap();
-            assert!(is_at(&taken.file, &path));
+            assert!(is_at(taken.file().unwrap(), &path));
         });
     }
 

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A record is written to `tmp/`, synced and renamed, so a crash at any byte leaves the old one or the new one.
-//! Pointers are written before the record that they point to: a crash between the two leaves a stale pointer, never a
-//! record that cannot be found.
+//! Pointers and the line in `recent` are written before the record that they point to: a crash between the two leaves a
+//! stale pointer, never a record that cannot be found.
 
 mod claim;
 mod damaged;
@@ -36,7 +36,7 @@ pub use claim::Claim;
 pub use damaged::Damaged;
 pub use key::Key;
 pub use lock::{Guard, LockId, Wait};
-pub use place::default_state_directory;
+pub use place::nowhere;
 pub use prune::{DamagedPolicy, Policy, PruneMode, PruneReport};
 pub use record::{Outcome, Record, TranscriptPolicy};
 pub use remove::Removal;

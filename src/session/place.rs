@@ -1,20 +1,11 @@
-//! Where the state directory is, and whether it can be trusted.
+//! Whether the state directory can be trusted.
 
 use crate::error::Failure;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// `$AGENTCTL_STATE_DIR`, else the platform's state directory for agentctl. Nothing is created.
-pub fn default_state_directory() -> Result<PathBuf, Failure> {
-    if let Some(chosen) = std::env::var_os("AGENTCTL_STATE_DIR").filter(|chosen| !chosen.is_empty()) {
-        return std::path::absolute(PathBuf::from(chosen))
-            .map_err(|error| Failure::usage(format!("AGENTCTL_STATE_DIR: {error}")));
-    }
-    let project = directories::ProjectDirs::from("", "", "agentctl").ok_or_else(|| {
-        Failure::usage("there is no home directory to keep sessions in").hint("set HOME or AGENTCTL_STATE_DIR")
-    })?;
-    // Only Linux has a directory of its own for state.
-    let place = project.state_dir().unwrap_or_else(|| project.data_local_dir());
-    Ok(place.to_owned())
+/// The failure of having no place at all.
+pub fn nowhere() -> Failure {
+    Failure::usage("there is no home directory to keep sessions in").hint("set HOME or AGENTCTL_STATE_DIR")
 }
 
 /// Refuses a place that is no directory, or where somebody else could plant records: a record says what a resumed agent

@@ -11,13 +11,18 @@ use crate::error::{ErrorKind, Failure};
 const NEAR_AMONG: usize = 200;
 const NEAR_SHOWN: usize = 5;
 const NEAR_ENOUGH: f64 = 0.8;
+/// How many candidates are listed; the first letter of a key may fit thousands.
+const CANDIDATES_SHOWN: usize = 10;
 
 /// What a selector means.
 #[derive(Clone, Debug)]
 pub enum Resolution {
     Found(Box<Record>),
-    /// Several conversations fit.
-    Ambiguous(Vec<Record>),
+    /// Several conversations fit; some of them may not be readable.
+    Ambiguous {
+        candidates: Vec<Record>,
+        damaged: Vec<Damaged>,
+    },
     /// None fits; these are like it.
     Unknown {
         near: Vec<Record>,
@@ -47,7 +52,7 @@ impl Store {
     pub fn find(&self, selector: &str) -> Result<Record, Failure> {
         match self.resolve(selector) {
             Resolution::Found(record) => Ok(*record),
-            Resolution::Ambiguous(candidates) => Err(ambiguous(selector, &candidates)),
+            Resolution::Ambiguous { candidates, damaged } => Err(ambiguous(selector, &candidates, &damaged)),
             Resolution::Unknown { near } => Err(unknown(selector, &near)),
             Resolution::Damaged(damaged) => Err(damaged.into()),
         }
@@ -85,21 +90,21 @@ impl Store {
     }
 
     fn resolution(&self, selector: &str, keys: &[Key]) -> Resolution {
-        let mut records = Vec::new();
-        let mut damaged = None;
+        let mut candidates = Vec::new();
+        let mut damaged = Vec::new();
         for key in keys {
             match self.get(key) {
-                Ok(record) => records.extend(record),
-                Err(error) => damaged = Some(error),
+                Ok(record) => candidates.extend(record),
+                Err(error) => damaged.push(error),
             }
         }
-        match (records.len(), damaged) {
-            (1, None) => Resolution::Found(Box::new(records.remove(0))),
-            (0, Some(damaged)) => Resolution::Damaged(damaged),
-            (0, None) => Resolution::Unknown {
+        match (candidates.len(), damaged.len()) {
+            (1, 0) => Resolution::Found(Box::new(candidates.remove(0))),
+            (0, 1) => Resolution::Damaged(damaged.remove(0)),
+            (0, 0) => Resolution::Unknown {
                 near: self.near(selector),
             },
-            _ => Resolution::Ambiguous(records),
+            _ => Resolution::Ambiguous { candidates, damaged },
         }
     }
 
@@ -133,34 +138,33 @@ fn likeness(selector: &str, record: &Record) -> f64 {
     name.max(like(&record.native_id)).max(like(&key))
 }
 
-fn ambiguous(selector: &str, candidates: &[Record]) -> Failure {
-    let message = format!("{} sessions fit `{}`", candidates.len(), one_line(selector));
-    Failure::usage(message).hint(format!("type more of one of them:{}", list(candidates)))
+fn ambiguous(selector: &str, candidates: &[Record], damaged: &[Damaged]) -> Failure {
+    let count = candidates.len() + damaged.len();
+    let unreadable = damaged.iter().map(|one| format!("\n  {}  cannot be read", one.key));
+    let lines = candidates.iter().map(line).chain(unreadable);
+    let mut shown: String = lines.take(CANDIDATES_SHOWN).collect();
+    if count > CANDIDATES_SHOWN {
+        shown.push_str(&format!("\n  … and {} more", count - CANDIDATES_SHOWN));
+    }
+    Failure::usage(format!("{count} sessions fit `{}`", one_line(selector)))
+        .hint(format!("type more of one of them:{shown}"))
 }
 
 fn unknown(selector: &str, near: &[Record]) -> Failure {
     let message = format!("there is no session `{}`", one_line(selector));
     let hint = match near {
         [] => "`agentctl sessions list` shows what there is".to_owned(),
-        near => format!("did you mean:{}", list(near)),
+        near => format!("did you mean:{}", near.iter().map(line).collect::<String>()),
     };
     Failure::new(ErrorKind::SessionNotFound, message).hint(hint)
 }
 
-fn list(records: &[Record]) -> String {
-    records
-        .iter()
-        .map(|record| {
-            let name = record.name.as_deref().map(one_line).unwrap_or_default();
-            let line = format!(
-                "\n  {}  {}  {}  {name}",
-                record.key,
-                record.backend,
-                record.cwd.display()
-            );
-            line.trim_end().to_owned()
-        })
-        .collect()
+/// A candidate, on a line of its own.
+fn line(record: &Record) -> String {
+    let name = record.name.as_deref().map(one_line).unwrap_or_default();
+    let directory = one_line(&record.cwd.to_string_lossy());
+    let line = format!("\n  {}  {}  {directory}  {name}", record.key, record.backend);
+    line.trim_end().to_owned()
 }
 
 /// A name can be any text: control characters would break the line or the terminal, and length hides the rest.

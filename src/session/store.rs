@@ -127,7 +127,8 @@ impl Store {
     }
 
     fn write(&self, record: &Record, durability: Durability) -> io::Result<File> {
-        // Pointers first: a crash between the two must not leave a conversation that its name does not find.
+        // Pointers and the order first: a crash in between must not leave a conversation that its name does not find, or
+        // that is not listed.
         if let Some(name) = &record.name {
             Handle::Name(name).write(&self.root, record.key)?;
         }
@@ -135,13 +136,12 @@ impl Store {
             let (backend, id) = (record.backend.as_str(), record.native_id.as_str());
             Handle::Native { backend, id }.write(&self.root, record.key)?;
         }
-        let bytes = serde_json::to_vec(record)?;
-        let file = self.root.write(&self.record_path(&record.key), &bytes, durability)?;
         self.note_use(record);
-        Ok(file)
+        let bytes = serde_json::to_vec(record)?;
+        self.root.write(&self.record_path(&record.key), &bytes, durability)
     }
 
-    /// The caches may fail: the record is safe already, and they are checked against it.
+    /// The caches may fail, and may be ahead of the record: they are checked against it.
     fn note_use(&self, record: &Record) {
         let journal = Journal::of(&self.root);
         if !journal.exists() {

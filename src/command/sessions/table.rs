@@ -176,10 +176,10 @@ pub(super) fn pruned(view: &PruneView, out: &mut dyn Write) -> io::Result<()> {
         write!(out, ", {} in use", view.busy.len())?;
     }
     if !view.damaged.is_empty() {
-        let fate = if view.damaged_removed {
-            "removed"
-        } else {
-            "left (--damaged removes them)"
+        let fate = match (view.damaged_removed, view.dry_run) {
+            (true, false) => "removed",
+            (true, true) => "would go too",
+            (false, _) => "left (--damaged removes them)",
         };
         write!(out, ", {} damaged {fate}", view.damaged.len())?;
     }

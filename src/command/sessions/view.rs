@@ -113,6 +113,7 @@ pub struct PruneView {
     pub busy: Vec<Key>,
     /// Keys of records that cannot be read.
     pub damaged: Vec<Key>,
+    /// They go too.
     pub damaged_removed: bool,
     pub kept: usize,
 }
@@ -128,7 +129,7 @@ impl PruneView {
                 .collect(),
             busy: report.busy.clone(),
             damaged: report.damaged.iter().map(|damaged| damaged.key).collect(),
-            damaged_removed: arguments.damaged == DamagedPolicy::Remove && arguments.mode == PruneMode::Remove,
+            damaged_removed: arguments.damaged == DamagedPolicy::Remove,
             kept: report.kept,
         }
     }

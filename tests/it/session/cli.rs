@@ -1,14 +1,12 @@
 //! Conversations through the program itself, with the agent that is inside it.
 
-use super::files_below;
-use agentctl::session::{Filter, Store};
+use agentctl::session::Store;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
 
 /// agentctl in a world of its own.
-fn agentctl(world: &Path, arguments: &[&str]) -> Command {
+pub(super) fn agentctl(world: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentctl"));
     command
         .args(arguments)
@@ -23,17 +21,17 @@ fn agentctl(world: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn output(world: &Path, arguments: &[&str]) -> Output {
+pub(super) fn output(world: &Path, arguments: &[&str]) -> Output {
     agentctl(world, arguments).output().unwrap()
 }
 
-fn result(world: &Path, arguments: &[&str]) -> Value {
+pub(super) fn result(world: &Path, arguments: &[&str]) -> Value {
     let output = output(world, arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{output:?}"))
 }
 
-const RUN: [&str; 5] = ["run", "-b", "mock", "-o", "json"];
+pub(super) const RUN: [&str; 5] = ["run", "-b", "mock", "-o", "json"];
 
 #[test]
 fn a_named_conversation_goes_on_by_name_key_prefix_native_id_and_last() {
@@ -71,18 +69,6 @@ fn a_conversation_that_the_agent_has_lost_keeps_its_id_and_exits_with_seven() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_costs_a_warning_and_not_the_answer() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    std::fs::write(world.join("state"), b"a file").unwrap();
-    let output = output(world, &["run", "-b", "mock", "--session", "a name", "hello"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(output.stdout, b"hello\n");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("it is not a directory"), "{told}");
-}
-
-#[test]
 fn a_busy_conversation_fails_fast_or_waits() {
     let world = tempfile::tempdir().unwrap();
     let world = world.path();
@@ -104,90 +90,157 @@ fn a_busy_conversation_fails_fast_or_waits() {
 }
 
 #[test]
-fn sixty_four_runs_of_eight_conversations_take_turns_whoever_is_killed() {
+fn an_empty_name_and_a_name_for_what_is_not_kept_are_refused() {
     let world = tempfile::tempdir().unwrap();
     let world = world.path();
-    write_agent(world);
-    let mut children: Vec<Child> = (0..64).map(|number| start(world, number)).collect();
-    for victim in (0..64).step_by(5) {
-        std::thread::sleep(Duration::from_millis(u64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 4));
-        children[victim].kill().unwrap();
+    for (arguments, why) in [
+        (&["--session", ""][..], "the name is empty"),
+        (&["--session", "a name", "--ephemeral"], "--ephemeral keeps nothing"),
+    ] {
+        let output = output(world, &[&RUN[..], arguments, &["hello"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(result["error"]["message"].as_str().unwrap().contains(why), "{result}");
     }
-    for (number, child) in children.into_iter().enumerate() {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success() || number % 5 == 0, "{number}: {output:?}");
+    assert!(!world.join("state/sessions").exists());
+}
+
+#[test]
+fn names_of_any_kind_go_on_through_the_command_line() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let long = "long ".repeat(20_000);
+    for name in [
+        "two\nlines",
+        "🦀🧵",
+        " ",
+        "-rf",
+        "../../etc/passwd",
+        "\u{1b}[31m\u{202e}",
+        &long,
+    ] {
+        let session = format!("--session={name}");
+        let first = result(world, &[&RUN[..], &[&session, "one"]].concat());
+        let second = result(world, &["run", "-o", "json", &session, "[[recall]]"]);
+        assert_eq!(second["responseText"], "one | [[recall]]", "{name:?}");
+        assert_eq!((&second["name"], &second["session"]), (&name.into(), &first["session"]));
+    }
+    let listed = output(world, &["sessions", "list"]);
+    let table = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(table.lines().count(), 8, "{table}");
+    assert!(!table.contains(['\u{1b}', '\u{202e}']), "{table:?}");
+}
+
+#[test]
+fn what_cannot_be_an_id_of_the_agent_gets_near_matches_although_a_backend_is_named() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let first = result(world, &[&RUN[..], &["--session", "the release", "one"]].concat());
+    let lost = output(world, &["resume", "-b", "mock", "the relase", "two"]);
+    assert_eq!(lost.status.code(), Some(7), "{lost:?}");
+    let told = String::from_utf8_lossy(&lost.stderr);
+    assert!(told.contains(first["session"].as_str().unwrap()), "{told}");
+}
+
+#[test]
+fn pruning_what_is_older_than_nothing_forgets_all_that_is_not_in_use() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    for name in ["one", "two"] {
+        result(world, &[&RUN[..], &["--session", name, "hello"]].concat());
     }
     let store = Store::open(world.join("state")).unwrap();
-    let listing = store.all(&Filter::default());
-    assert_eq!(listing.damaged, []);
-    assert_eq!(listing.records.len(), 8);
-    for conversation in 0..8 {
-        let log = std::fs::read_to_string(world.join(format!("log-{conversation}"))).unwrap();
-        check_turns(&log);
-        // The agent of a killed run may come to its end unseen.
-        let ended = log
-            .lines()
-            .filter_map(|line| line.strip_suffix(" end"))
-            .filter(|number| !is_victim(number))
-            .count();
-        let record = store.by_name(&format!("channel {conversation}")).unwrap().unwrap();
-        assert!(record.runs as usize >= ended, "{} of {ended} runs", record.runs);
-        assert_eq!(
-            record.earlier_native_ids, [""; 0],
-            "one conversation from the first run to the last"
-        );
-    }
-    assert_eq!(files_below(&world.join("state/names")).len(), 8);
+    let busy = store.claim_name("two", agentctl::session::Wait::No).unwrap();
+    let pruned = output(world, &["sessions", "prune", "--older-than", "0"]);
+    let told = String::from_utf8_lossy(&pruned.stdout).into_owned();
+    assert!(told.ends_with("removed 1, kept 0, 1 in use\n"), "{told}");
+    assert_eq!(output(world, &["sessions", "rm", "two"]).status.code(), Some(75));
+    drop(busy);
+    assert!(output(world, &["sessions", "rm", "two"]).status.success());
+    assert_eq!(output(world, &["sessions", "list", "--json"]).stdout, b"[]\n");
 }
 
-/// A run of an agent that notes when it begins and when it ends.
-fn start(world: &Path, number: usize) -> Child {
-    let conversation = number % 8;
-    let name = format!("channel {conversation}");
-    let agent = world.join("agent").display().to_string();
-    let arguments = [
-        "--cli-path",
-        &agent,
-        "--wait=5m",
-        "--session",
-        &name,
-        "[[delay:30ms]] hello",
-    ];
-    agentctl(world, &[&RUN[..], &arguments].concat())
-        .env("NUMBER", number.to_string())
-        .env("LOG", world.join(format!("log-{conversation}")))
-        .spawn()
-        .unwrap()
-}
-
-/// The agent inside agentctl, with a note before and after.
-fn write_agent(world: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let program = env!("CARGO_BIN_EXE_agentctl");
-    let script = format!(
-        "#!/bin/sh\necho $NUMBER begin >>\"$LOG\"\n'{program}' \"$@\"\nstatus=$?\necho $NUMBER end >>\"$LOG\"\nexit $status\n"
+#[test]
+fn a_conversation_remembers_that_its_last_run_failed_before_the_agent_said_anything() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let first = result(world, &[&RUN[..], &["--session", "a name", "one"]].concat());
+    let failed = result(
+        world,
+        &[
+            "run",
+            "-o",
+            "json",
+            "--cli-path",
+            "/bin/false",
+            "--session",
+            "a name",
+            "two",
+        ],
     );
-    let path = world.join("agent");
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(failed["isError"], true);
+    assert_eq!(failed["session"], first["session"]);
+    let record = Store::open(world.join("state")).unwrap().find("a name").unwrap();
+    assert_eq!(
+        (record.runs, record.native_id.as_str()),
+        (2, first["sessionId"].as_str().unwrap())
+    );
+    assert!(record.outcome.unwrap().error.is_some());
 }
 
-/// Only the agent of a killed run has no end, and nobody else's lines come between a beginning and its end.
-fn check_turns(log: &str) {
-    let mut inside: Option<&str> = None;
-    for line in log.lines() {
-        let (number, what) = line.split_once(' ').unwrap();
-        if what == "begin" {
-            let before = inside.replace(number);
-            let killed = before.is_none_or(is_victim);
-            assert!(killed, "{before:?} was still in when {number} began:\n{log}");
-        } else {
-            assert_eq!(inside.take(), Some(number), "\n{log}");
-        }
+#[test]
+fn damaged_entries_are_told_skipped_and_removed_when_that_is_asked_for() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let first = result(world, &[&RUN[..], &["--session", "bad", "one"]].concat());
+    result(world, &[&RUN[..], &["--session", "good", "one"]].concat());
+    let key = first["session"].as_str().unwrap();
+    let file = world.join(format!("state/sessions/{}/{key}.json", &key[..2]));
+    std::fs::write(&file, b"{\"version\":1,").unwrap();
+    for (arguments, code) in [
+        (&["sessions", "list"][..], 0),
+        (&["sessions", "list", "--limit", "9", "--json"], 0),
+        (&["sessions", "show", "bad"], 7),
+        (&["resume", "bad", "two"], 7),
+        (&["resume", key, "two"], 7),
+    ] {
+        let output = output(world, arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {told}");
+        assert!(told.contains(key), "{arguments:?}: {told}");
     }
+    assert_eq!(
+        result(world, &["resume", "--last", "-o", "json", "two"])["name"],
+        "good"
+    );
+    let anew = output(world, &[&RUN[..], &["--session", "bad", "again"]].concat());
+    assert!(String::from_utf8_lossy(&anew.stderr).contains("a new conversation takes its place"));
+    let said = |arguments: &[&str]| {
+        let output = output(world, &[&["sessions", "prune"], arguments].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said(&["--older-than", "1d"]).ends_with("kept 2, 1 damaged left (--damaged removes them)\n"));
+    assert!(said(&["--damaged", "--dry-run"]).ends_with("kept 2, 1 damaged would go too\n"));
+    assert!(file.exists());
+    assert!(said(&["--damaged"]).ends_with("kept 2, 1 damaged removed\n"));
+    assert!(!file.exists());
 }
 
-/// Every fifth run is killed.
-fn is_victim(number: &str) -> bool {
-    number.parse::<usize>().unwrap().is_multiple_of(5)
+#[test]
+fn a_relative_state_directory_is_one_place_wherever_the_agent_works() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    std::fs::create_dir(world.join("below")).unwrap();
+    let run = |prompt: &str| {
+        let mut command = agentctl(
+            world,
+            &[&RUN[..], &["-C", "below", "--session", "a name", prompt]].concat(),
+        );
+        let output = command.env("AGENTCTL_STATE_DIR", "relative").output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    run("one");
+    assert_eq!(run("[[recall]]")["responseText"], "one | [[recall]]");
+    assert!(world.join("relative/mock").exists());
+    assert!(!world.join("below/relative").exists());
 }

@@ -66,6 +66,35 @@ fn a_kill_in_the_middle_of_writing_leaves_the_old_record_or_the_new_one() {
 }
 
 #[test]
+fn a_record_is_in_the_order_of_use_and_under_its_name_before_it_is_there() {
+    let fixture = Fixture::new();
+    let older = fixture.put(1, |_| {});
+    let sessions = fixture.path().join("sessions");
+    let aside = fixture.path().join("aside");
+    std::fs::rename(&sessions, &aside).unwrap();
+    std::fs::write(&sessions, b"in the way").unwrap();
+    let mut newer = super::record(key(PUT_FOREVER_KEY), 2);
+    newer.name = Some("a name".to_owned());
+    fixture.store.put(&newer).unwrap_err();
+    std::fs::remove_file(&sessions).unwrap();
+    std::fs::rename(&aside, &sessions).unwrap();
+    assert_eq!(
+        fixture.store.last(),
+        Some(older.clone()),
+        "what is not there is skipped"
+    );
+    let file = sessions.join("k3").join(format!("{PUT_FOREVER_KEY}.json"));
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, serde_json::to_vec(&newer).unwrap()).unwrap();
+    assert_eq!(
+        fixture.store.recent(&Filter::default(), 9).records,
+        [newer.clone(), older]
+    );
+    assert_eq!(fixture.store.last_in(&newer.cwd), Some(newer.clone()));
+    assert_eq!(fixture.store.by_name("a name").unwrap(), Some(newer));
+}
+
+#[test]
 fn sixty_four_processes_on_eight_conversations_never_overlap_and_lose_nothing() {
     let fixture = Fixture::new();
     std::fs::create_dir_all(fixture.path()).unwrap();
@@ -147,10 +176,9 @@ fn a_conversation_is_free_again_when_its_process_is_killed() {
 
 #[test]
 fn a_copy_of_the_descriptor_keeps_the_conversation_taken() {
-    use std::os::fd::AsFd;
     let fixture = Fixture::new();
     let claim = fixture.store.claim_name("a name", Wait::No).unwrap();
-    let copy = claim.guard.as_fd().try_clone_to_owned().unwrap();
+    let copy = claim.guard.file().unwrap().try_clone().unwrap();
     drop(claim);
     let busy = fixture.store.claim_name("a name", Wait::No).unwrap_err();
     assert_eq!(busy.kind, ErrorKind::Busy);

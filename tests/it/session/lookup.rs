@@ -72,6 +72,37 @@ fn an_ambiguous_prefix_lists_the_candidates() {
 }
 
 #[test]
+fn of_very_many_candidates_the_first_are_listed_and_the_rest_counted() {
+    let fixture = Fixture::new();
+    for letter in "abcdefghjkmnpqrstvwx".chars() {
+        let key = key(&format!("k3f9{letter}aaaaaaa"));
+        fixture.put(0, |stored| *stored = record(key, 0));
+    }
+    let failure = fixture.store.find("k").unwrap_err();
+    assert!(failure.message.starts_with("20 sessions fit"), "{failure}");
+    let hint = failure.hint.unwrap();
+    assert!(hint.ends_with("\n  … and 10 more"), "{hint}");
+    assert_eq!(hint.lines().count(), 12, "{hint}");
+}
+
+#[test]
+fn one_that_cannot_be_read_makes_a_prefix_ambiguous_too() {
+    let fixture = Fixture::new();
+    for text in ["k3f9aaaaaaaa", "k3f9bbbbbbbb", "mmmmmmmmmmmm", "mmmmnnnnnnnn"] {
+        let stored = fixture.put(0, |stored| *stored = record(key(text), 0));
+        if text != "k3f9aaaaaaaa" {
+            fixture.damage(&stored);
+        }
+    }
+    for (selector, unreadable) in [("k3f9", "k3f9bbbbbbbb"), ("mmmm", "mmmmnnnnnnnn")] {
+        let failure = fixture.store.find(selector).unwrap_err();
+        assert!(failure.message.starts_with("2 sessions fit"), "{failure}");
+        let hint = failure.hint.unwrap();
+        assert!(hint.contains(&format!("{unreadable}  cannot be read")), "{hint}");
+    }
+}
+
+#[test]
 fn an_exact_name_wins_over_the_beginning_of_a_key() {
     let fixture = Fixture::new();
     fixture.put(0, |stored| *stored = record(key("k3f9aaaaaaaa"), 0));
@@ -84,7 +115,7 @@ fn a_selector_that_is_a_name_here_and_a_native_id_there_is_ambiguous() {
     let fixture = Fixture::new();
     let one = fixture.put(0, |record| record.name = Some("both".to_owned()));
     let other = fixture.put(1, |record| record.refresh_native_id("both"));
-    let Resolution::Ambiguous(candidates) = fixture.store.resolve("both") else {
+    let Resolution::Ambiguous { candidates, .. } = fixture.store.resolve("both") else {
         panic!("one of two was chosen");
     };
     assert_eq!(candidates.len(), 2);
@@ -129,6 +160,24 @@ fn the_last_conversation_is_that_of_the_directory_or_of_all() {
     fixture.store.remove(here.key).unwrap();
     assert_eq!(fixture.store.last_in(Path::new("/here")), None);
     assert_eq!(fixture.store.last(), Some(there));
+}
+
+#[test]
+fn the_last_conversation_is_the_one_used_last_although_the_clock_went_back() {
+    let fixture = Fixture::new();
+    let before = fixture.put(1000, |_| {});
+    let after = fixture.put(500, |_| {});
+    assert_eq!(fixture.store.last(), Some(after.clone()));
+    assert_eq!(fixture.store.last_in(Path::new("/project")), Some(after.clone()));
+    let policy = agentctl::session::Policy {
+        older_than: Some(jiff::SignedDuration::from_secs(100)),
+        ..Default::default()
+    };
+    let pruned = fixture
+        .store
+        .prune(&policy, agentctl::session::PruneMode::DryRun, at(700));
+    assert_eq!(pruned.unwrap().removed, [after], "one from the future is not old");
+    assert!(fixture.store.find(before.key.as_str()).is_ok());
 }
 
 #[test]
@@ -299,7 +348,7 @@ proptest! {
             };
             match store.resolve(&selector) {
                 Resolution::Found(record) => prop_assert!(fits(&record), "{} gave {:?}", selector, record),
-                Resolution::Ambiguous(records) => {
+                Resolution::Ambiguous { candidates: records, .. } => {
                     prop_assert!(records.len() > 1);
                     prop_assert!(records.iter().all(fits), "{} gave {:?}", selector, records);
                 }

@@ -6,11 +6,17 @@ mod command;
 #[cfg(unix)]
 mod crash;
 #[cfg(unix)]
+mod crowd;
+#[cfg(unix)]
 mod helper;
+#[cfg(unix)]
+mod kept;
 mod lookup;
 #[cfg(unix)]
 mod place;
 mod prune;
+#[cfg(unix)]
+mod unusable;
 
 use agentctl::session::{Key, LockId, Record, Store};
 use jiff::{SignedDuration, Timestamp};
@@ -81,4 +87,19 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// Every file and directory below `state` is closed to others, and open to its owner.
+#[cfg(unix)]
+fn check_private(state: &Path, umask: &str) {
+    use std::os::unix::fs::MetadataExt;
+    let mode = |path: &Path| std::fs::symlink_metadata(path).unwrap().mode() & 0o777;
+    let files = files_below(state);
+    assert!(files.len() >= 6, "{files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "umask {umask}: {}", file.display());
+        for parent in file.ancestors().skip(1).take_while(|parent| parent.starts_with(state)) {
+            assert_eq!(mode(parent), 0o700, "umask {umask}: {}", parent.display());
+        }
+    }
 }

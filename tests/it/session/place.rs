@@ -1,6 +1,6 @@
 //! Where the store may be, what it looks like to others, and what happens where it cannot be written.
 
-use super::{Fixture, files_below, helper, key, record};
+use super::{Fixture, check_private, files_below, helper, key, record};
 use agentctl::error::ErrorKind;
 use agentctl::session::{Key, Store};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -13,14 +13,7 @@ fn directories_and_files_are_private_under_any_umask() {
         let state = directory.path().join("state");
         let status = helper::start(umask, &state).wait().unwrap();
         assert!(status.success(), "umask {umask}");
-        let files = files_below(&state);
-        assert!(files.len() >= 6, "{files:?}");
-        for file in files {
-            assert_eq!(mode(&file), 0o600, "umask {umask}: {}", file.display());
-            for parent in file.ancestors().skip(1).take_while(|parent| parent.starts_with(&state)) {
-                assert_eq!(mode(parent), 0o700, "umask {umask}: {}", parent.display());
-            }
-        }
+        check_private(&state, umask);
     }
 }
 

@@ -1,0 +1,206 @@
+//! A state directory that cannot be used: every run delivers its answer and says what is wrong.
+
+use super::cli::{RUN, agentctl, result};
+use super::{check_private, files_below};
+use agentctl::session::{Filter, Record, Store};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Every way to have a run, and what the agent answers to `[[recall]]` in it. Only `known` was there before.
+const WAYS: &[(&[&str], &str)] = &[
+    (&["run", "-b", "mock"], "[[recall]]"),
+    (&["run", "-b", "mock", "--session", "unknown"], "[[recall]]"),
+    (&["run", "--session", "known"], "before | [[recall]]"),
+    (&["resume", "known"], "before | [[recall]]"),
+    (&["resume", "--last"], "before | [[recall]]"),
+    (&["resume", "known", "--fork"], "before | [[recall]]"),
+];
+
+/// A world whose store knows one conversation.
+fn world_with_a_conversation() -> (tempfile::TempDir, PathBuf) {
+    let world = tempfile::tempdir().unwrap();
+    let first = result(world.path(), &[&RUN[..], &["--session", "known", "before"]].concat());
+    assert_eq!(first["resumed"], "fresh");
+    let state = world.path().join("state");
+    (world, state)
+}
+
+fn records(state: &Path) -> Vec<Record> {
+    let listing = Store::open(state).unwrap().all(&Filter::default());
+    assert_eq!(listing.damaged, []);
+    listing.records
+}
+
+/// The run answered, and warned once, with these words.
+fn check(output: &Output, answer: &str, warning: &str, what: &str) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{what}: {told}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim_end(),
+        answer,
+        "{what}: {told}"
+    );
+    assert_eq!(told.matches("warning: ").count(), 1, "{what}: {told}");
+    assert!(told.contains("the session cannot be stored, so "), "{what}: {told}");
+    assert!(told.contains(warning), "{what}: {told}");
+}
+
+#[test]
+fn everything_that_a_run_leaves_is_private_under_any_umask() {
+    for umask in [0o000, 0o022, 0o277, 0o777] {
+        let world = tempfile::tempdir().unwrap();
+        let state = world.path().join("state");
+        for prompt in ["one", "two"] {
+            let run = ["--keep-transcript", "--session", "a name", prompt];
+            let mut command = agentctl(world.path(), &[&RUN[..], &run].concat());
+            let set_umask = move || {
+                rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
+                Ok(())
+            };
+            // SAFETY: only a system call between fork and exec.
+            let command = unsafe { command.pre_exec(set_umask) };
+            let output = as_anybody(command).output().unwrap();
+            assert!(output.status.success(), "{umask:o}: {output:?}");
+            assert_eq!(output.stderr, b"", "{umask:o}: {output:?}");
+        }
+        check_private(&state, &format!("{umask:o}"));
+    }
+}
+
+#[test]
+fn what_is_no_directory_costs_a_warning_and_not_the_answer() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    std::fs::write(world.join("file"), b"a file").unwrap();
+    symlink("nowhere", world.join("link to nowhere")).unwrap();
+    symlink("loop", world.join("loop")).unwrap();
+    for (place, why) in [
+        ("file", "it is not a directory"),
+        ("file/below", "Not a directory"),
+        ("link to nowhere", "a symbolic link to a place that does not exist"),
+        ("loop", "symbolic links"),
+    ] {
+        for named in [&[][..], &["--session", "a name"]] {
+            let mut command = agentctl(world, &[&["run", "-b", "mock", "hello"], named].concat());
+            let output = command.env("AGENTCTL_STATE_DIR", world.join(place)).output().unwrap();
+            check(&output, "hello", why, place);
+        }
+    }
+    assert_eq!(std::fs::read(world.join("file")).unwrap(), b"a file");
+}
+
+#[test]
+fn a_link_to_a_directory_is_as_good_as_the_directory() {
+    let (world, state) = world_with_a_conversation();
+    let link = world.path().join("link");
+    symlink(&state, &link).unwrap();
+    let mut command = agentctl(world.path(), &["run", "--session", "known", "[[recall]]"]);
+    let output = command.env("AGENTCTL_STATE_DIR", link).output().unwrap();
+    assert_eq!(output.stdout, b"before | [[recall]]\n", "{output:?}");
+    assert_eq!(output.stderr, b"");
+    assert_eq!(records(&state)[0].runs, 2);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
+    let (world, state) = world_with_a_conversation();
+    let before = records(&state);
+    for locks in ["there", "cleared away"] {
+        if locks == "cleared away" {
+            std::fs::remove_dir_all(state.join("locks")).unwrap();
+        }
+        let directories = closed(&state);
+        for (arguments, answer) in WAYS {
+            let mut command = agentctl(world.path(), &[arguments, &["[[recall]]"][..]].concat());
+            let output = as_anybody(&mut command).output().unwrap();
+            check(
+                &output,
+                answer,
+                "Permission denied",
+                &format!("{arguments:?}, locks {locks}"),
+            );
+        }
+        for directory in directories {
+            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        assert_eq!(records(&state), before);
+    }
+}
+
+/// Takes the right to write from every directory; gives them back.
+fn closed(top: &Path) -> Vec<PathBuf> {
+    let mut directories: Vec<PathBuf> = files_below(top)
+        .iter()
+        .flat_map(|file| file.ancestors().skip(1).take_while(|parent| parent.starts_with(top)))
+        .map(Path::to_owned)
+        .collect();
+    directories.sort();
+    directories.dedup();
+    for directory in &directories {
+        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o500)).unwrap();
+    }
+    directories
+}
+
+/// Root may write anywhere: the command gives that right up, as does everything that it starts.
+fn as_anybody(command: &mut Command) -> &mut Command {
+    #[cfg(target_os = "linux")]
+    if rustix::process::geteuid().is_root() {
+        const WRITES_ANYWHERE: libc::c_ulong = 1;
+        let give_up = || {
+            // SAFETY: changes only what the process may get by its next exec.
+            match unsafe { libc::prctl(libc::PR_CAPBSET_DROP, WRITES_ANYWHERE, 0, 0, 0) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: only a system call between fork and exec.
+        unsafe { command.pre_exec(give_up) };
+    }
+    command
+}
+
+#[test]
+fn a_full_disk_costs_a_warning_and_not_the_answer() {
+    let (world, state) = world_with_a_conversation();
+    let before = records(&state);
+    let memory = files_below(&state.join("mock")).remove(0);
+    let remembered = std::fs::read(&memory).unwrap();
+    // How much can still be written differs: nothing at all, a pointer, half a record.
+    for bytes in [0, 1, 90, 200, 350] {
+        for (arguments, answer) in WAYS {
+            let mut command = agentctl(world.path(), &[arguments, &["[[recall]]"][..]].concat());
+            let output = on_a_full_disk(&mut command, bytes).output().unwrap();
+            check(
+                &output,
+                answer,
+                "sessions cannot be kept in",
+                &format!("{bytes} bytes: {arguments:?}"),
+            );
+            assert_eq!(records(&state), before, "{bytes} bytes: {arguments:?}");
+            // What the agent itself could still keep is not the question.
+            std::fs::write(&memory, &remembered).unwrap();
+        }
+    }
+    assert_eq!(files_below(&state.join("tmp")), Vec::<PathBuf>::new());
+    let after = result(world.path(), &["run", "-o", "json", "--session", "known", "[[recall]]"]);
+    assert_eq!(after["warnings"], serde_json::json!([]));
+    assert_eq!(after["responseText"], "before | [[recall]]");
+}
+
+/// No file may grow beyond so many bytes: what a full disk or a quota does.
+fn on_a_full_disk(command: &mut Command, bytes: u64) -> &mut Command {
+    let fill = move || {
+        let limit = rustix::process::Rlimit {
+            current: Some(bytes),
+            maximum: Some(bytes),
+        };
+        // SAFETY: ignoring a signal installs no handler; without it the limit would kill instead of failing the write.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        Ok(rustix::process::setrlimit(rustix::process::Resource::Fsize, limit)?)
+    };
+    // SAFETY: only system calls between fork and exec.
+    unsafe { command.pre_exec(fill) }
+}
