@@ -4,11 +4,13 @@ mod capabilities;
 mod checkup;
 mod failure;
 mod message;
+mod newer;
 mod options;
 mod plan;
 mod prompt;
 mod protocol;
 mod rights;
+mod spending;
 mod tools;
 mod wire;
 
@@ -52,6 +54,10 @@ impl Backend for Claude {
 
     fn capabilities(&self) -> &Capabilities {
         &capabilities::CAPABILITIES
+    }
+
+    fn options(&self) -> &[(&str, &str)] {
+        options::OPTIONS
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -5,11 +5,13 @@
 
 use super::failure;
 use super::message::Messages;
+use super::newer::{Instructions, Release};
+use super::spending::Spending;
 use super::wire::{ApiRetry, Header, Init, ModelFallback, PermissionDenied, RateLimitLine, ResultLine, Task};
 use crate::backend::wire::{Reader, Unreadable, leading};
 use crate::backend::{Output, Protocol, Tally};
 use crate::error::{ErrorKind, Failure};
-use crate::event::{StopReason, Usage};
+use crate::event::StopReason;
 use crate::request::{Permission, Request};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
@@ -33,6 +35,8 @@ pub struct ClaudeProtocol {
     /// The login is an account, whose token the CLI may renew after a refusal.
     account_login: bool,
     limit_resets_at: Option<i64>,
+    spending: Spending,
+    instructions: Instructions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,8 @@ impl ClaudeProtocol {
             running_tasks: BTreeSet::new(),
             account_login: false,
             limit_resets_at: None,
+            spending: Spending::new(request),
+            instructions: Instructions::new(request),
         }
     }
 
@@ -99,6 +105,9 @@ impl ClaudeProtocol {
         if let Some(model) = model {
             out.carry(super::CARRIED_MODEL, model);
         }
+        let release = Release::of(&init.claude_code_version);
+        self.spending.told_by(release);
+        self.instructions.told_by(release, out);
         self.account_login = &*init.api_key_source == "none";
         for server in init.mcp_servers.iter().filter(|server| server.status == "failed") {
             out.warning(&format!("MCP server {} did not start", server.name));
@@ -182,12 +191,7 @@ impl ClaudeProtocol {
         {
             out.session(&result.session_id, None);
         }
-        if let Some(usage) = total_usage(result) {
-            out.usage(usage);
-        }
-        if let Some(cost) = result.total_cost_usd {
-            out.cost(cost);
-        }
+        self.spending.tell(result, out);
         if out.tally().turns == 0 && !result.is_error {
             out.turns(result.num_turns);
         }
@@ -312,6 +316,7 @@ impl Kind {
             | "microcompact_boundary"
             | "session_state_changed"
             | "files_persisted"
+            | "ui_invalidate"
             | "local_command_output" => Self::Silent,
             _ => Self::Unknown,
         }
@@ -334,25 +339,6 @@ fn model_fallback(fallback: &ModelFallback<'_>, out: &mut Output<'_>) {
     } else {
         out.warning(&fallback.content);
     }
-}
-
-/// What the whole process used. `modelUsage` counts everything (subagents, repeated requests); `usage` is this turn's
-/// share of it and the only figure that older CLIs tell.
-fn total_usage(result: &ResultLine<'_>) -> Option<Usage> {
-    let by_model = result.model_usage.values().fold(Usage::default(), |sum, model| {
-        sum.plus(Usage {
-            input_tokens: model.input_tokens,
-            cache_read_tokens: model.cache_read_input_tokens,
-            cache_write_tokens: model.cache_creation_input_tokens,
-            output_tokens: model.output_tokens,
-            ..Usage::default()
-        })
-    });
-    if by_model != Usage::default() {
-        return Some(by_model);
-    }
-    let usage = Usage::from(result.usage?);
-    (usage != Usage::default()).then_some(usage)
 }
 
 fn complete(result: &ResultLine<'_>, out: &mut Output<'_>) {

@@ -29,6 +29,8 @@ pub struct Init<'a> {
     pub permission_mode: Text<'a>,
     #[serde(rename = "apiKeySource", borrow)]
     pub api_key_source: Text<'a>,
+    #[serde(borrow)]
+    pub claude_code_version: Text<'a>,
     #[serde(deserialize_with = "lenient")]
     pub tools: Vec<String>,
     #[serde(deserialize_with = "lenient")]

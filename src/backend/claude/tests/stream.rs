@@ -5,7 +5,7 @@ use crate::backend::claude::Claude;
 use crate::backend::{Backend, Command, Output, Tally};
 use crate::error::ErrorKind;
 use crate::event::Event;
-use crate::request::{Permission, Request};
+use crate::request::{Continuation, Conversation, Permission, Placement, Request, System};
 
 /// Decodes lines as of a run with this request.
 fn decode(request: &Request, lines: &[&str]) -> (Vec<String>, Tally, Vec<Command>) {
@@ -145,4 +145,73 @@ fn unknown_and_broken_lines_are_counted_and_never_fatal() {
     assert_eq!(tally.answer, "ok");
     assert!(tally.completed);
     assert_eq!((tally.garbage_lines, tally.unknown_events), (5, 4));
+}
+
+/// A request that goes on after a run that came to this.
+fn resumed(earlier: &Tally) -> Request {
+    with(|request| {
+        request.conversation = Conversation::Resume(Continuation {
+            native_id: "9b6fa811-68ff-4343-bd84-aa36d740c320".to_owned(),
+            carried: earlier.carry.clone(),
+        });
+    })
+}
+
+#[test]
+fn a_newer_cli_counts_from_the_beginning_of_the_conversation() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"99.0.0"}"#;
+    let result = |turn: u64, all: u64, cost: f64| {
+        let (turn, all) = (
+            format!(r#"{{"input_tokens":{turn}}}"#),
+            format!(r#"{{"inputTokens":{all}}}"#),
+        );
+        format!(
+            r#"{{"type":"result","subtype":"success","result":"x","usage":{turn},"modelUsage":{{"m":{all}}},"total_cost_usd":{cost}}}"#
+        )
+    };
+    let spent = |tally: &Tally| (tally.usage.input_tokens, tally.cost_usd);
+
+    let (_, first, _) = decode(&request(), &[init, &result(10, 12, 0.5)]);
+    assert_eq!(spent(&first), (12, Some(0.5)), "with the two of a subagent");
+    let (_, second, _) = decode(&resumed(&first), &[init, &result(10, 23, 0.75)]);
+    assert_eq!(spent(&second), (11, Some(0.25)), "what was added");
+    let (_, third, _) = decode(&resumed(&second), &[init, &result(10, 33, 1.0)]);
+    assert_eq!(spent(&third), (10, Some(0.25)), "and added again");
+
+    let (_, unknown, _) = decode(&resumed(&Tally::default()), &[init, &result(10, 43, 1.0)]);
+    assert_eq!(
+        spent(&unknown),
+        (10, None),
+        "nobody knows what was before: the turn alone"
+    );
+    let (_, alone, _) = decode(&resumed(&first), &[init, &result(10, 11, 0.25)]);
+    assert_eq!(spent(&alone), (11, Some(0.25)), "it counted this run alone");
+
+    let tested = init.replace("99.0.0", "2.1.197");
+    let (_, tally, _) = decode(&resumed(&first), &[&tested, &result(10, 23, 0.75)]);
+    assert_eq!(spent(&tally), (23, Some(0.75)), "the tested version counts the run");
+    assert!(!tally.carry.contains_key("spending"));
+}
+
+#[test]
+fn a_newer_cli_that_keeps_the_first_instructions_is_not_taken_to_hear_others() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"99.0.0"}"#;
+    let instructed = |mut request: Request, text: &str| {
+        request.system = Some(System {
+            text: text.to_owned(),
+            placement: Placement::Append,
+        });
+        request
+    };
+    let (_, first, _) = decode(&instructed(request(), "Speak of plums."), &[init]);
+    let (_, same, _) = decode(&instructed(resumed(&first), "Speak of plums."), &[init]);
+    let (_, other, _) = decode(&instructed(resumed(&same), "Speak of pears."), &[init]);
+    let (_, none, _) = decode(&resumed(&other), &[init]);
+    assert_eq!([&first, &same].map(|tally| tally.warnings.len()), [0, 0]);
+    for tally in [&other, &none] {
+        assert!(tally.warnings[0].contains("is not heard"), "{:?}", tally.warnings);
+    }
+    let tested = init.replace("99.0.0", "2.1.197");
+    let (_, heard, _) = decode(&instructed(resumed(&first), "Speak of pears."), &[&tested]);
+    assert!(heard.warnings.is_empty(), "the tested version hears them");
 }
