@@ -61,9 +61,11 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Cow<'a, str>>,
     },
-    /// Tokens used so far in this run.
+    /// Tokens used so far in this run, and what they cost where the CLI tells it on the way.
     Usage {
         usage: Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     /// The CLI tries again by itself.
     Retry {

@@ -10,9 +10,8 @@ pub const LINE_CAP: usize = 64 << 20;
 const SMALLEST_READ: usize = 64 << 10;
 const LARGEST_READ: usize = 1 << 20;
 
-/// After so many times of being empty the buffer is fitted to the lines of late, so that one huge line is not paid for
-/// during the rest of the run, and a stream of huge lines does not allocate for each of them.
-const REFIT_EVERY: u32 = 64;
+/// The largest buffer that is kept when it is empty: a huge line is not paid for during the rest of the run.
+const KEPT: usize = 4 << 20;
 
 /// What comes out of a [`Framer`].
 #[derive(Debug, PartialEq, Eq)]
@@ -38,8 +37,6 @@ pub struct Framer {
     read_size: usize,
     /// Bytes of the line at hand that were thrown away already; the line is being skipped if there are any.
     skipped: u64,
-    times_empty: u32,
-    longest_of_late: usize,
 }
 
 impl Framer {
@@ -53,8 +50,6 @@ impl Framer {
             cap,
             read_size: SMALLEST_READ,
             skipped: 0,
-            times_empty: 0,
-            longest_of_late: 0,
         }
     }
 
@@ -64,7 +59,9 @@ impl Framer {
             self.start = 0;
             self.searched = 0;
             self.end = 0;
-            self.refit();
+            if self.buffer.len() > KEPT {
+                self.buffer = Vec::new();
+            }
         }
         if self.buffer.len() - self.end < self.read_size {
             self.make_room();
@@ -111,7 +108,6 @@ impl Framer {
     }
 
     fn frame(&mut self, line: std::ops::Range<usize>, newline: u64) -> Option<Frame<'_>> {
-        self.longest_of_late = self.longest_of_late.max(line.len());
         let bytes = &self.buffer[line];
         let whole = std::mem::take(&mut self.skipped) + bytes.len() as u64 + newline;
         if whole > bytes.len() as u64 + newline {
@@ -142,19 +138,6 @@ impl Framer {
         self.searched -= self.start;
         self.start = 0;
         self.end = kept;
-    }
-
-    fn refit(&mut self) {
-        self.times_empty += 1;
-        if self.times_empty < REFIT_EVERY {
-            return;
-        }
-        let wanted = self.longest_of_late * 2 + LARGEST_READ;
-        if self.buffer.len() > wanted * 2 {
-            self.buffer = Vec::new();
-        }
-        self.times_empty = 0;
-        self.longest_of_late = 0;
     }
 }
 
@@ -254,10 +237,8 @@ mod tests {
         feed(&mut framer, b"\n", &mut frames);
         assert_eq!(frames, [Owned::Line(huge)]);
         assert!(framer.buffer.len() <= 45 << 20, "{}", framer.buffer.len());
-        for _ in 0..3 * REFIT_EVERY {
-            feed(&mut framer, b"small\n", &mut frames);
-        }
-        assert!(framer.buffer.len() <= 4 << 20, "{}", framer.buffer.len());
+        feed(&mut framer, b"small\n", &mut frames);
+        assert!(framer.buffer.len() <= KEPT, "{}", framer.buffer.len());
     }
 
     #[test]

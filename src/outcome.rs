@@ -51,9 +51,9 @@ pub fn settle(facts: Facts<'_>) -> (EventResult, Exit) {
     let failure = failure(&facts);
     let stop_reason = stop_reason(&facts, failure.as_ref());
     let exit = exit(facts.ended, failure.as_ref(), stop_reason);
-    let response_text = response_text(&facts, failure.as_ref());
     let resumed = resumed(facts.conversation, facts.tally.session_id.as_deref());
     let tally = facts.tally;
+    let response_text = response_text(tally.answer, failure.as_ref());
     let mut warnings = tally.warnings;
     warnings.extend(count_warning(
         tally.unknown_events,
@@ -289,9 +289,9 @@ fn exit(ended: Ended, failure: Option<&Failure>, stop_reason: StopReason) -> Exi
 }
 
 /// The answer; where there is none, what went wrong. A timeout and a silent death always say so.
-fn response_text(facts: &Facts<'_>, failure: Option<&Failure>) -> String {
+fn response_text(answer: String, failure: Option<&Failure>) -> String {
     match failure {
-        None => facts.tally.answer.clone(),
+        None => answer,
         Some(failure)
             if matches!(
                 failure.kind,
@@ -300,8 +300,8 @@ fn response_text(facts: &Facts<'_>, failure: Option<&Failure>) -> String {
         {
             failure.message.clone()
         }
-        Some(failure) if facts.tally.answer.trim().is_empty() => failure.message.clone(),
-        Some(_) => facts.tally.answer.clone(),
+        Some(failure) if answer.trim().is_empty() => failure.message.clone(),
+        Some(_) => answer,
     }
 }
 

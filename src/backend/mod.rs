@@ -53,6 +53,11 @@ pub trait Backend: Sync {
     /// What each option of agentctl comes to here.
     fn capabilities(&self) -> &Capabilities;
 
+    /// What only this backend has (`--option NAME=VALUE`): each name with what it does.
+    fn options(&self) -> &[(&str, &str)] {
+        &[]
+    }
+
     /// The exact command of one headless run, or why this backend cannot do it. Options that `capabilities` calls
     /// unsupported were sorted out before: `plan` may ignore them.
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure>;

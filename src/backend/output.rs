@@ -49,6 +49,8 @@ pub struct Tally {
     /// The stream told that the run came to its proper end.
     pub completed: bool,
     pub failure: Option<Failure>,
+    /// The failure came before anything was done, and may be gone when the same command is started again.
+    pub never_began: bool,
     pub stop_reason: Option<StopReason>,
     /// Lines that were JSON of a type unknown to us.
     pub unknown_events: u64,
@@ -74,6 +76,9 @@ struct OpenTool {
 
 /// The most warnings kept for a result; a stream may hold any number.
 const WARNINGS_KEPT: usize = 100;
+
+/// The longest text of one event: a huge answer goes out in pieces, so that it is in memory once and not thrice.
+const TEXT_PIECE: usize = 1 << 20;
 
 /// What a protocol writes to.
 pub struct Output<'a> {
@@ -135,9 +140,14 @@ impl<'a> Output<'a> {
             self.tally.answer.clear();
         }
         self.tally.answer.push_str(text);
-        self.sink.event(&Event::Text {
-            text: Cow::Borrowed(text),
-        });
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, later) = rest.split_at(rest.floor_char_boundary(TEXT_PIECE));
+            self.sink.event(&Event::Text {
+                text: Cow::Borrowed(piece),
+            });
+            rest = later;
+        }
     }
 
     /// The text said so far is no longer part of the answer (a tool call follows, or a failed try is repeated).
@@ -246,24 +256,25 @@ impl<'a> Output<'a> {
 
     /// Tokens used so far in this run, all in all.
     pub fn usage(&mut self, usage: Usage) {
+        self.spent(usage, None);
+    }
+
+    /// Tokens used so far in this run, and what they cost. A cost that is not told leaves the one that is known.
+    pub fn spent(&mut self, usage: Usage, cost_usd: Option<f64>) {
         let usage = usage.totalled();
-        if self.tally.usage != usage {
-            self.tally.usage = usage;
-            self.sink.event(&Event::Usage { usage });
+        let cost_usd = cost_usd.or(self.tally.cost_usd);
+        let known = (self.tally.usage, self.tally.cost_usd.unwrap_or(0.0));
+        self.tally.usage = usage;
+        self.tally.cost_usd = cost_usd;
+        if known != (usage, cost_usd.unwrap_or(0.0)) {
+            self.sink.event(&Event::Usage { usage, cost_usd });
         }
     }
 
-    /// Tokens used by one more model call.
-    pub fn add_usage(&mut self, usage: Usage) {
-        self.usage(self.tally.usage.plus(usage));
-    }
-
-    pub fn cost(&mut self, usd: f64) {
-        self.tally.cost_usd = Some(usd);
-    }
-
-    pub fn add_cost(&mut self, usd: f64) {
-        self.tally.cost_usd = Some(self.tally.cost_usd.unwrap_or(0.0) + usd);
+    /// Tokens used by one more model call, and what that one cost.
+    pub fn add_spent(&mut self, usage: Usage, cost_usd: Option<f64>) {
+        let cost_usd = cost_usd.map(|cost| self.tally.cost_usd.unwrap_or(0.0) + cost);
+        self.spent(self.tally.usage.plus(usage), cost_usd);
     }
 
     /// The CLI tries again by itself, because of this failure.
@@ -326,6 +337,12 @@ impl<'a> Output<'a> {
         self.tally.failure = Some(failure);
     }
 
+    /// The CLI gave up before it did anything, because of something that passes: the same command can be started again.
+    pub fn never_began(&mut self, failure: Failure) {
+        self.fail(failure);
+        self.tally.never_began = true;
+    }
+
     /// Bytes for the CLI's standard input.
     pub fn write_stdin(&mut self, bytes: Vec<u8>) {
         self.commands.push(Command::Write(bytes));
@@ -360,5 +377,26 @@ fn shorten(text: &str) -> String {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_text_goes_out_in_pieces_that_are_all_of_it() {
+        // A character that lies across every border.
+        let text = format!("a{}", "ö".repeat(3 * TEXT_PIECE / 2));
+        let mut pieces: Vec<String> = Vec::new();
+        let mut sink = |event: &Event<'_>| {
+            if let Event::Text { text } = event {
+                pieces.push(text.clone().into_owned());
+            }
+        };
+        let (mut tally, mut commands) = (Tally::default(), Vec::new());
+        Output::new(&mut tally, &mut sink, &mut commands).text(&text);
+        assert!(pieces.len() > 1 && pieces.iter().all(|piece| piece.len() <= TEXT_PIECE));
+        assert!(pieces.concat() == text && tally.answer == text);
     }
 }

@@ -203,6 +203,7 @@ impl supervise::Driver for RunDriver<'_, '_> {
     }
 
     fn batch_end(&mut self) {
+        self.stage.progress.turns(self.tally.turns);
         self.stage.flush();
     }
 

@@ -14,7 +14,7 @@ mod text;
 pub use json::Json;
 pub use plain::{Audience, Plain};
 pub use progress::{Progress, Silent, failure_text, tell};
-pub use sanitize::{Harmless, Sanitized, is_dangerous};
+pub use sanitize::{Harmless, Sanitized, is_dangerous, line as harmless_line};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use terminal::{Look, Terminal};

@@ -10,6 +10,9 @@ pub trait Progress {
     /// Something happened.
     fn event(&mut self, _event: &Event<'_>) {}
 
+    /// How many responses the model has begun so far.
+    fn turns(&mut self, _turns: u32) {}
+
     /// A raw line of the CLI, or the command itself, with secrets masked (`--verbose`).
     fn trace(&mut self, _what: &str, _line: &str) {}
 

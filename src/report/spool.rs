@@ -99,11 +99,15 @@ impl State {
         self.memory.is_empty() && self.spill.is_none() && !self.busy
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &mut Vec<u8>) {
         if self.end.is_some() {
             return;
         }
-        if self.spill.is_none() && self.memory.len() + bytes.len() > MEMORY && !self.memory.is_empty() {
+        if self.spill.is_none() && self.memory.is_empty() {
+            std::mem::swap(&mut self.memory, bytes);
+            return;
+        }
+        if self.spill.is_none() && self.memory.len() + bytes.len() > MEMORY {
             self.spill = tempfile::tempfile().ok().map(|file| Spill {
                 file,
                 read: 0,
@@ -157,12 +161,13 @@ impl Spool {
         Ok(Self { shared })
     }
 
-    /// Hands bytes over. Never waits for the reader.
-    pub fn push(&mut self, bytes: &[u8]) {
+    /// Hands bytes over, and leaves an empty buffer: another one if that saves a copy. Never waits for the reader.
+    pub fn push(&mut self, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
         }
         self.shared.lock().push(bytes);
+        bytes.clear();
         self.shared.changed.notify_all();
     }
 
@@ -378,14 +383,14 @@ mod tests {
         for index in 0..40_000u32 {
             let line = format!("{index} {}\n", "x".repeat(200));
             expected.extend_from_slice(line.as_bytes());
-            spool.push(line.as_bytes());
+            spool.push(&mut line.as_bytes().to_vec());
         }
         let memory = spool.shared.lock().memory.capacity();
         assert!(memory <= 4 * MEMORY, "{memory}");
         assert!(spool.shared.lock().spill.is_some(), "the rest is in the file");
         // Let it catch up a little, then push behind what is in the file.
         allow.send(()).unwrap();
-        spool.push(b"last\n");
+        spool.push(&mut b"last\n".to_vec());
         expected.extend_from_slice(b"last\n");
         drop(allow);
         spool.finish(None).unwrap();
@@ -396,7 +401,7 @@ mod tests {
     fn finishing_gives_up_on_a_stalled_reader() {
         let (writer, _allow, _taken) = slow();
         let mut spool = Spool::new(writer).unwrap();
-        spool.push(b"x");
+        spool.push(&mut b"x".to_vec());
         assert!(matches!(
             spool.finish(Some(Duration::from_millis(20))),
             Err(SpoolError::Stalled)
@@ -407,10 +412,10 @@ mod tests {
     fn a_closed_reader_is_told_and_what_follows_is_dropped() {
         let mut spool = Spool::new(Failing(io::ErrorKind::BrokenPipe)).unwrap();
         let closed = spool.closed();
-        spool.push(b"x");
+        spool.push(&mut b"x".to_vec());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(closed.wait());
-        spool.push(b"y");
+        spool.push(&mut b"y".to_vec());
         assert!(spool.shared.lock().memory.is_empty());
         assert!(matches!(spool.finish(None), Err(SpoolError::Closed)));
     }
@@ -418,7 +423,7 @@ mod tests {
     #[test]
     fn any_other_failure_is_reported_at_the_end() {
         let mut spool = Spool::new(Failing(io::ErrorKind::StorageFull)).unwrap();
-        spool.push(b"x");
+        spool.push(&mut b"x".to_vec());
         match spool.finish(None) {
             Err(SpoolError::Write(error)) => assert_eq!(error.kind(), io::ErrorKind::StorageFull),
             other => panic!("{other:?}"),

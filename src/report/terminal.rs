@@ -36,6 +36,7 @@ pub struct Terminal {
     current: Option<String>,
     turns: u32,
     usage: Usage,
+    cost_usd: Option<f64>,
     /// The answer's last line is not ended: something else must begin a line of its own.
     open_line: bool,
 }
@@ -49,8 +50,9 @@ impl Terminal {
             begun: Instant::now(),
             tools: HashMap::new(),
             current: None,
-            turns: 1,
+            turns: 0,
             usage: Usage::default(),
+            cost_usd: None,
             open_line: false,
         };
         terminal.spin();
@@ -92,6 +94,9 @@ impl Terminal {
         if self.usage.total_tokens > 0 {
             let _ = write!(message, " · {} tokens", count(self.usage.total_tokens));
         }
+        if let Some(cost) = self.cost_usd.and_then(dollars) {
+            let _ = write!(message, " · {cost}");
+        }
         spinner.say(message);
     }
 
@@ -132,7 +137,6 @@ impl Terminal {
     fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
         let label = self.tools.remove(id).unwrap_or_else(|| sanitize::line(name));
         self.current = None;
-        self.turns += u32::from(self.tools.is_empty());
         if !self.quiet() {
             match (ok, denied) {
                 (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
@@ -150,12 +154,7 @@ impl Terminal {
         if result.usage.total_tokens > 0 {
             parts.push(format!("{} tokens", count(result.usage.total_tokens)));
         }
-        parts.extend(
-            result
-                .cost_usd
-                .filter(|cost| *cost > 0.0)
-                .map(|cost| format!("${cost:.4}")),
-        );
+        parts.extend(result.cost_usd.and_then(dollars));
         parts.push(format!("{:.1}s", result.duration_ms as f64 / 1000.0));
         parts.extend(
             result
@@ -179,8 +178,8 @@ impl Progress for Terminal {
             Event::ToolEnd {
                 id, name, ok, denied, ..
             } => self.tool_end(id, name, *ok, *denied),
-            Event::Usage { usage } => {
-                self.usage = *usage;
+            Event::Usage { usage, cost_usd } => {
+                (self.usage, self.cost_usd) = (*usage, *cost_usd);
                 self.describe();
             }
             Event::Retry { attempt, reason, .. } if !self.quiet() => {
@@ -192,6 +191,13 @@ impl Progress for Terminal {
                 self.say(&text, Style::new().yellow());
             }
             _ => {}
+        }
+    }
+
+    fn turns(&mut self, turns: u32) {
+        if self.turns != turns {
+            self.turns = turns;
+            self.describe();
         }
     }
 
@@ -255,6 +261,11 @@ fn argument(input: &str) -> Option<String> {
         short.push('…');
     }
     Some(short)
+}
+
+/// Money that was spent; what rounds to nothing is not worth a word.
+fn dollars(cost: f64) -> Option<String> {
+    (cost >= 0.00005).then(|| format!("${cost:.4}"))
 }
 
 fn short(key: &str) -> &str {

@@ -58,6 +58,10 @@ impl Backend for Codex {
         &CAPABILITIES
     }
 
+    fn options(&self) -> &[(&str, &str)] {
+        options::OPTIONS
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::headless(request, site)
     }

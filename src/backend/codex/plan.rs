@@ -269,6 +269,8 @@ fn conversation(request: &Request, launch: &mut Launch) -> Result<(), Failure> {
                 .hint("see `agentctl sessions list`"),
         );
     }
+    // With --ephemeral it goes on all the same, and adds the turn to the user's thread.
+    request.must_be_stored("Codex")?;
     launch.args([verb, id]);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The command lines, whole: what a run, a resume and a fork come to at each level.
 
+use super::plan;
 use super::protocol::CARRIED_SYSTEM;
-use super::{plan, system};
 use crate::backend::{Launch, Plan, ScratchEntry, Site, Stdin};
 use crate::error::{ErrorKind, Failure};
 use crate::request::{
@@ -235,7 +235,7 @@ fn a_system_prompt_that_fits_no_argument_goes_before_the_prompt() {
 #[test]
 fn a_resumed_thread_keeps_its_system_prompt_and_is_told_a_changed_one() {
     let mut request = with_system("one", Placement::Append);
-    let fingerprint = system::fingerprint(request.system.as_ref().unwrap());
+    let fingerprint = request.system.as_ref().unwrap().fingerprint();
     request.conversation = resume(&[(CARRIED_SYSTEM, fingerprint.clone())]);
     let plan = planned(&request);
     assert_eq!(plan.launch.stdin, Stdin::Bytes(b"hello".to_vec()));
@@ -380,4 +380,23 @@ fn the_terminal_ui_gets_the_same_level_and_the_prompt_as_text() {
     }
     assert!(!args.contains(&"--json"));
     assert_eq!(plan.launch.stdin, Stdin::Inherited);
+}
+
+#[test]
+fn a_thread_that_goes_on_is_stored_or_nothing_runs() {
+    let of = Continuation {
+        native_id: ID.to_owned(),
+        ..Continuation::default()
+    };
+    let id = uuid::Uuid::nil();
+    for conversation in [
+        Conversation::Resume(of.clone()),
+        Conversation::Fork { of: of.clone(), id },
+    ] {
+        let mut request = request("go on");
+        request.conversation = conversation;
+        planned(&request);
+        request.persistence = Persistence::Ephemeral;
+        assert!(refused(&request).hint.unwrap().contains("--ephemeral"));
+    }
 }

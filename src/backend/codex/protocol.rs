@@ -8,13 +8,13 @@ mod stderr;
 use super::tools::{self, Mcp};
 use super::turns::Turns;
 use super::wire::{Block, Header, Item, Line, TokenUsage};
-use super::{failure, item, system};
+use super::{failure, item};
 use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol};
 use crate::error::{ErrorKind, Failure};
 use crate::event::Usage;
 use crate::outcome;
-use crate::request::{Conversation, Permission, Request};
+use crate::request::{Conversation, Permission, Request, System};
 use crate::tool::ToolKind;
 use std::collections::VecDeque;
 
@@ -122,9 +122,9 @@ impl State {
                 }
             }
             "turn.started" => self.turns.started(out),
-            "item.started" => self.started(line.item.as_ref(), out),
+            "item.started" => self.started(line.item.as_deref(), out),
             "item.updated" => {}
-            "item.completed" => self.completed(line.item.as_ref(), out),
+            "item.completed" => self.completed(line.item.as_deref(), out),
             "error" => self.error(&line.message, out),
             "turn.completed" => self.turn_completed(line.usage, out),
             "turn.failed" => {
@@ -320,7 +320,7 @@ fn system_prompt(request: &Request) -> Option<String> {
             .get(CARRIED_SYSTEM)
             .cloned()
     };
-    request.system.as_ref().map(system::fingerprint).or_else(kept)
+    request.system.as_ref().map(System::fingerprint).or_else(kept)
 }
 
 fn carry_usage(total: Usage, out: &mut Output<'_>) {

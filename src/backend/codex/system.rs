@@ -73,7 +73,7 @@ fn standing(request: &Request, system: &System) -> Standing {
         Conversation::Fresh { .. } => Standing::New,
         Conversation::Resume(thread) | Conversation::Fork { of: thread, .. } => {
             match thread.carried.get(CARRIED_SYSTEM) {
-                Some(kept) if *kept == fingerprint(system) => Standing::Kept,
+                Some(kept) if *kept == system.fingerprint() => Standing::Kept,
                 _ => Standing::Changed,
             }
         }
@@ -82,12 +82,4 @@ fn standing(request: &Request, system: &System) -> Standing {
 
 fn preamble(text: &str) -> String {
     format!("<system_instructions>\n{text}\n</system_instructions>\n\n")
-}
-
-/// Tells two system prompts apart without keeping them: FNV-1a over the text, and its length.
-pub fn fingerprint(system: &System) -> String {
-    let hash = system.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}-{}", system.text.len())
 }

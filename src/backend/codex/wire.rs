@@ -14,7 +14,7 @@ pub struct Line<'a> {
     #[serde(borrow)]
     pub thread_id: Text<'a>,
     #[serde(borrow)]
-    pub item: Option<Item<'a>>,
+    pub item: Option<Box<Item<'a>>>,
     #[serde(deserialize_with = "lenient")]
     pub usage: Option<TokenUsage>,
     #[serde(borrow)]

@@ -122,6 +122,8 @@ fn session_args(declaration: &Declaration, request: &Request, args: &mut Vec<Str
             if id.is_empty() || id.starts_with('-') || id.chars().any(char::is_control) {
                 return Err(Failure::usage(format!("`{id}` is no id of a conversation")));
             }
+            // What its arguments for a run that leaves nothing mean here, nobody said.
+            request.must_be_stored(declaration.display_name.as_deref().unwrap_or("this backend"))?;
             let template = declaration.session_args_resume.iter();
             args.extend(template.flat_map(|template| fill(template, &[(Placeholder::Session, id)])));
         }

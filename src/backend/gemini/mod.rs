@@ -50,6 +50,10 @@ impl Backend for GeminiCli {
         &capability::CAPABILITIES
     }
 
+    fn options(&self) -> &[(&str, &str)] {
+        plan::OPTIONS
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::headless(request, site)
     }

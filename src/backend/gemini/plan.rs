@@ -115,7 +115,10 @@ impl<'a> Planner<'a> {
     fn conversation(&mut self) -> Result<(), Failure> {
         match &self.request.conversation {
             Conversation::Fresh { id } => self.launch.args(["--session-id".to_owned(), id.to_string()]),
-            Conversation::Resume(continuation) => self.launch.args(["--resume".to_owned(), session_id(continuation)?]),
+            Conversation::Resume(continuation) => {
+                self.request.must_be_stored("Gemini")?;
+                self.launch.args(["--resume".to_owned(), session_id(continuation)?])
+            }
             Conversation::Fork { of, .. } => {
                 // The CLI forks from a session file; its name ends in the first eight characters of the id.
                 let id = session_id(of)?;

@@ -289,7 +289,8 @@ impl Gemini {
             let tokens = &model.tokens;
             out.model(name);
             out.turns(out.tally().turns.saturating_add(model.api.total_requests));
-            out.add_usage(usage(tokens.prompt, tokens.cached, tokens.candidates, tokens.thoughts));
+            let used = usage(tokens.prompt, tokens.cached, tokens.candidates, tokens.thoughts);
+            out.add_spent(used, None);
         }
         let (stopped, warnings): (Vec<_>, Vec<_>) = document.warnings.iter().partition(|text| failure::is_loop(text));
         for warning in warnings {

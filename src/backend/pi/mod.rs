@@ -113,6 +113,10 @@ impl Backend for Pi {
         &CAPABILITIES
     }
 
+    fn options(&self) -> &[(&str, &str)] {
+        plan::OPTIONS
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::headless(request, site)
     }

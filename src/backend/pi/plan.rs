@@ -130,20 +130,18 @@ fn conversation(request: &Request, launch: &mut Launch) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`{id}` is no session id of Pi"))
             .hint("it looks like 01a1ec15-723e-782a-a787-b02431decc9c; see `agentctl sessions list`"));
     }
-    match (&request.conversation, request.persistence) {
-        (Conversation::Fresh { .. }, Persistence::Keep) => {}
-        (Conversation::Fresh { .. }, Persistence::Ephemeral) => {
-            launch.arg("--no-session");
+    match &request.conversation {
+        Conversation::Fresh { .. } => {
+            if request.persistence == Persistence::Ephemeral {
+                launch.arg("--no-session");
+            }
         }
-        (_, Persistence::Ephemeral) => {
-            return Err(
-                Failure::usage("Pi cannot continue a conversation without storing it").hint("leave out --ephemeral")
-            );
-        }
-        (Conversation::Resume(continuation), Persistence::Keep) => {
+        Conversation::Resume(continuation) => {
+            request.must_be_stored("Pi")?;
             launch.args(["--session", &continuation.native_id]);
         }
-        (Conversation::Fork { of, .. }, Persistence::Keep) => {
+        Conversation::Fork { of, .. } => {
+            request.must_be_stored("Pi")?;
             launch.args(["--fork", &of.native_id]);
         }
     }

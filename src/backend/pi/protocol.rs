@@ -315,18 +315,17 @@ fn tell_model(session_id: &str, message: &Message<'_>, out: &mut Output<'_>) {
 }
 
 fn tell_usage(message: &Message<'_>, out: &mut Output<'_>) {
-    let usage = message.usage;
-    out.add_usage(Usage {
-        input_tokens: usage.input,
-        cache_read_tokens: usage.cache_read,
-        cache_write_tokens: usage.cache_write,
-        output_tokens: usage.output,
+    let told = message.usage;
+    let usage = Usage {
+        input_tokens: told.input,
+        cache_read_tokens: told.cache_read,
+        cache_write_tokens: told.cache_write,
+        output_tokens: told.output,
         ..Usage::default()
-    });
+    };
     // Zero is what Pi says of a model whose price it does not know.
-    if usage.cost.total > 0.0 {
-        out.add_cost(usage.cost.total);
-    }
+    let cost = Some(told.cost.total).filter(|cost| *cost > 0.0);
+    out.add_spent(usage, cost);
 }
 
 /// The text blocks, a line each, as Pi itself prints them.
