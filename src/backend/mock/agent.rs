@@ -2,8 +2,8 @@
 //!
 //! This is the CLI side. It touches files and sleeps, which backends never do; nothing of `Mock` calls it.
 
+use super::player;
 use super::protocol::Line;
-use super::recording::Entry;
 use super::script::{self, Step};
 use crate::config::Environment;
 use crate::error::ErrorKind;
@@ -11,7 +11,7 @@ use crate::event::Usage;
 use crate::tool::ToolKind;
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ pub(super) const NO_SESSION: &str = "no such session: ";
 const DEFAULT_MODEL: &str = "mock-1";
 
 #[derive(Debug, Default)]
-struct Options {
+pub(super) struct Options {
     session_id: String,
-    resume: Option<String>,
+    pub(super) resume: Option<String>,
     fork: Option<String>,
     model: Option<String>,
     permission: String,
@@ -31,8 +31,10 @@ struct Options {
     max_retries: Option<u32>,
     system_file: Option<PathBuf>,
     transcript: Option<PathBuf>,
-    dialect: Option<String>,
-    pace: f64,
+    /// The part of the transcript that the process before this one played.
+    pub(super) played: Option<usize>,
+    pub(super) dialect: Option<String>,
+    pub(super) pace: f64,
 }
 
 /// Runs the agent; the exit code of its process.
@@ -73,6 +75,7 @@ fn parse(args: Vec<OsString>) -> io::Result<Options> {
             "--max-retries" => options.max_retries = text().parse().ok(),
             "--system-file" => options.system_file = Some(value.into()),
             "--transcript" => options.transcript = Some(value.into()),
+            "--played" => options.played = text().parse().ok(),
             "--dialect" => options.dialect = Some(text()),
             "--pace" => options.pace = text().parse().unwrap_or(0.0),
             _ => return Err(io::Error::other(format!("unknown option {arg}"))),
@@ -85,7 +88,7 @@ fn act(options: &Options) -> io::Result<u8> {
     let mut prompt = String::new();
     io::stdin().read_to_string(&mut prompt)?;
     if let Some(path) = &options.transcript {
-        return play(path, options);
+        return player::play(path, options);
     }
     let memory = Memory::of(options);
     let Some(mut earlier) = memory.recall()? else {
@@ -147,20 +150,39 @@ impl Memory {
     fn keep(&self, prompts: &[String]) -> io::Result<()> {
         let Some(path) = &self.to else { return Ok(()) };
         let Some(folder) = path.parent() else { return Ok(()) };
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        let kept = builder.create(folder).and_then(|()| {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&mut file, prompts)?;
-            file.persist(path).map(|_| ()).map_err(|error| error.error)
-        });
-        if let Err(error) = kept {
+        if let Err(error) = keep_in(folder, path, prompts) {
             writeln!(io::stderr(), "mock: not remembered: {error}")?;
         }
         Ok(())
     }
+}
+
+fn keep_in(folder: &Path, path: &Path, prompts: &[String]) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if !folder.is_dir() {
+        builder.create(folder)?;
+        make_private(folder, 0o700)?;
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    make_private(file.path(), 0o600)?;
+    serde_json::to_writer(&mut file, prompts)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Private, and ours to use, whatever the umask is.
+#[cfg(unix)]
+fn make_private(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn make_private(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
 }
 
 /// One answer.
@@ -324,7 +346,7 @@ impl<W: Write> Turn<'_, W> {
     }
 }
 
-fn of(kind: &'static str) -> Line<'static> {
+pub(super) fn of(kind: &'static str) -> Line<'static> {
     Line {
         kind: Cow::Borrowed(kind),
         ..Line::default()
@@ -333,86 +355,4 @@ fn of(kind: &'static str) -> Line<'static> {
 
 fn count_words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
-}
-
-/// Plays a recording: its header names the decoder, its lines go out as they came, its exit code is ours.
-fn play(path: &Path, options: &Options) -> io::Result<u8> {
-    let explain = |error: io::Error| io::Error::new(error.kind(), format!("cannot play {}: {error}", path.display()));
-    let mut file = BufReader::with_capacity(1 << 16, std::fs::File::open(path).map_err(explain)?);
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut line = Vec::new();
-    file.read_until(b'\n', &mut line).map_err(explain)?;
-    match (serde_json::from_slice::<Entry<'_>>(&line), &options.dialect) {
-        (Ok(Entry::Recording { backend, .. }), _) => {
-            announce(&backend, &mut out)?;
-            play_entries(file, out, options.pace)
-        }
-        (_, Some(dialect)) => {
-            announce(dialect, &mut out)?;
-            out.write_all(&line)?;
-            io::copy(&mut file, &mut out)?;
-            out.flush()?;
-            Ok(0)
-        }
-        (_, None) => Err(explain(io::Error::other(
-            "it is not a recording of agentctl; for the raw output of a CLI add --option dialect=NAME",
-        ))),
-    }
-}
-
-fn announce(backend: &str, out: &mut impl Write) -> io::Result<()> {
-    if backend != "mock" {
-        serde_json::to_writer(
-            &mut *out,
-            &Line {
-                text: Some(backend.into()),
-                ..of("play")
-            },
-        )?;
-        out.write_all(b"\n")?;
-    }
-    Ok(())
-}
-
-fn play_entries(file: impl BufRead, mut out: impl Write, pace: f64) -> io::Result<u8> {
-    let mut clock = 0;
-    let mut code = 0;
-    for line in file.split(b'\n') {
-        let line = line?;
-        let Ok(entry) = serde_json::from_slice::<Entry<'_>>(&line) else {
-            continue;
-        };
-        let at_ms = match &entry {
-            Entry::Recording { .. } => continue,
-            Entry::Stdin { at_ms, .. }
-            | Entry::Stdout { at_ms, .. }
-            | Entry::Stderr { at_ms, .. }
-            | Entry::Exit { at_ms, .. } => *at_ms,
-        };
-        if pace > 0.0 && at_ms > clock {
-            out.flush()?;
-            std::thread::sleep(Duration::from_millis(at_ms - clock).mul_f64(pace.min(1000.0)));
-        }
-        clock = clock.max(at_ms);
-        match entry {
-            Entry::Stdout { line, .. } => {
-                out.write_all(line.as_bytes())?;
-                out.write_all(b"\n")?;
-            }
-            Entry::Stderr { line: said, .. } => {
-                // Two pipes keep no order: the decoder reads it here, in its place; people and messages there.
-                out.write_all(&line)?;
-                out.write_all(b"\n")?;
-                io::stderr().write_all(said.as_bytes())?;
-                io::stderr().write_all(b"\n")?;
-            }
-            Entry::Exit { code: told, signal, .. } => {
-                let shell_code = told.or(signal.map(|signal| 128 + signal)).unwrap_or(0);
-                code = u8::try_from(shell_code).unwrap_or(1);
-            }
-            Entry::Recording { .. } | Entry::Stdin { .. } => {}
-        }
-    }
-    out.flush()?;
-    Ok(code)
 }

@@ -4,6 +4,7 @@
 //! every other backend. It never runs anything: its tools only pretend.
 
 pub mod agent;
+mod player;
 mod protocol;
 pub mod recording;
 mod script;
@@ -84,6 +85,10 @@ impl Backend for Mock {
         &CAPABILITIES
     }
 
+    fn options(&self) -> &[(&str, &str)] {
+        OPTIONS
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         super::options::check("mock", &request.options, OPTIONS)?;
         let mut launch = Launch::new(site, &request.cwd);
@@ -91,7 +96,12 @@ impl Backend for Mock {
         launch.args(["--permission", request.permission.name()]);
         match &request.conversation {
             Conversation::Fresh { id } => launch.args(["--session-id".to_owned(), id.to_string()]),
-            Conversation::Resume(of) => launch.args(["--resume", &checked_id(&of.native_id)?]),
+            Conversation::Resume(of) => {
+                if let Some(part) = of.carried.get(protocol::PLAYED) {
+                    launch.args(["--played", part]);
+                }
+                launch.args(["--resume", &checked_id(&of.native_id)?])
+            }
             Conversation::Fork { of, id } => {
                 launch.args(["--resume", &checked_id(&of.native_id)?]);
                 launch.args(["--fork".to_owned(), id.to_string()])

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
+/// What the next process must know to go on in the recording: the part that this one played.
+pub(super) const PLAYED: &str = "played";
+
 /// One line of the mock agent.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -37,6 +40,9 @@ pub(super) struct Line<'a> {
     pub error: Option<ErrorKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// Which part of a recording is played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -55,8 +61,15 @@ fn recorded_stderr(line: &[u8]) -> Option<Bytes<'_>> {
 pub(super) struct MockProtocol {
     reader: Reader,
     request: Request,
-    /// The protocol of the CLI whose recording is played.
-    played: Option<Box<dyn Protocol>>,
+    played: Played,
+}
+
+/// Whose recording is played.
+enum Played {
+    Nobodys,
+    Ours,
+    /// That of another CLI, which this reads.
+    Anothers(Box<dyn Protocol>),
 }
 
 impl MockProtocol {
@@ -67,18 +80,18 @@ impl MockProtocol {
         Self {
             reader: Reader::default(),
             request: seed,
-            played: None,
+            played: Played::Nobodys,
         }
     }
 }
 
 impl Protocol for MockProtocol {
     fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
-        if let Some(played) = &mut self.played {
-            return match recorded_stderr(line) {
-                Some(said) => played.stderr(said.as_bytes(), out),
-                None => played.stdout(line, out),
-            };
+        match (&mut self.played, recorded_stderr(line)) {
+            (Played::Anothers(protocol), Some(said)) => return protocol.stderr(said.as_bytes(), out),
+            (Played::Anothers(protocol), None) => return protocol.stdout(line, out),
+            (Played::Ours, Some(said)) => return complaint(said.as_bytes(), out),
+            (Played::Ours, None) | (Played::Nobodys, _) => {}
         }
         let Ok(line) = self.reader.read::<Line<'_>>(line) else {
             return out.garbage(line);
@@ -86,10 +99,15 @@ impl Protocol for MockProtocol {
         let text = line.text.as_deref().unwrap_or_default();
         let id = line.id.as_deref().unwrap_or_default();
         match line.kind.as_ref() {
-            "play" => match crate::backend::find(text) {
-                Some(backend) if backend.name() != "mock" => self.played = Some(backend.protocol(&self.request)),
-                _ => {}
-            },
+            "play" => {
+                if let Some(part) = line.part {
+                    out.carry(PLAYED, part.to_string());
+                }
+                self.played = match crate::backend::find(text) {
+                    Some(backend) if backend.name() != "mock" => Played::Anothers(backend.protocol(&self.request)),
+                    _ => Played::Ours,
+                };
+            }
             "init" => out.session(line.session_id.as_deref().unwrap_or_default(), line.model.as_deref()),
             "turn" => out.turn(),
             "text" => out.text(text),
@@ -111,8 +129,7 @@ impl Protocol for MockProtocol {
             }
             "error" => out.fail(Failure::new(line.error.unwrap_or(ErrorKind::Agent), text)),
             "done" => {
-                out.usage(line.usage.unwrap_or_default());
-                out.cost(0.0);
+                out.spent(line.usage.unwrap_or_default(), Some(0.0));
                 out.complete();
                 out.finished();
             }
@@ -122,18 +139,22 @@ impl Protocol for MockProtocol {
 
     fn stderr(&mut self, line: &[u8], out: &mut Output<'_>) {
         // What a recording has of it comes in its place among the lines of stdout.
-        if self.played.is_some() {
-            return;
-        }
-        if let Some(id) = line.strip_prefix(super::agent::NO_SESSION.as_bytes()) {
-            let id = Text(String::from_utf8_lossy(id));
-            out.fail(crate::outcome::session_not_found("Mock", id.trim()));
+        if let Played::Nobodys = self.played {
+            complaint(line, out);
         }
     }
 
     fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
-        if let Some(played) = &mut self.played {
-            played.finish(exit, out);
+        if let Played::Anothers(protocol) = &mut self.played {
+            protocol.finish(exit, out);
         }
+    }
+}
+
+/// What the mock agent says on stderr.
+fn complaint(line: &[u8], out: &mut Output<'_>) {
+    if let Some(id) = line.strip_prefix(super::agent::NO_SESSION.as_bytes()) {
+        let id = Text(String::from_utf8_lossy(id));
+        out.fail(crate::outcome::session_not_found("Mock", id.trim()));
     }
 }

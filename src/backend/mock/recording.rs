@@ -1,15 +1,24 @@
 //! A recorded exchange: what `--record FILE` writes and the mock agent plays. One JSON object a line.
+//!
+//! A run may need several processes: one to ask again for an answer that fits, one to begin anew where a conversation
+//! was not there any more. Each is a part of the recording, from a `recording` line to an `exit` line.
 
+use crate::request::Conversation;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
 /// One line of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Entry<'a> {
-    /// Always the first.
-    Recording { version: u32, backend: Cow<'a, str> },
+    /// Always the first of a part.
+    Recording {
+        version: u32,
+        backend: Cow<'a, str>,
+        #[serde(default)]
+        conversation: Asked,
+    },
     Stdin {
         at_ms: u64,
         #[serde(borrow)]
@@ -25,7 +34,7 @@ pub enum Entry<'a> {
         #[serde(borrow)]
         line: Bytes<'a>,
     },
-    /// Always the last.
+    /// Always the last of a part.
     Exit {
         at_ms: u64,
         code: Option<i32>,
@@ -34,6 +43,47 @@ pub enum Entry<'a> {
 }
 
 pub const VERSION: u32 = 1;
+
+/// What the process was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Asked {
+    /// A new conversation.
+    #[default]
+    Fresh,
+    /// To go on with one, or with a copy of it.
+    Known,
+}
+
+impl Asked {
+    pub fn of(conversation: &Conversation) -> Self {
+        match conversation {
+            Conversation::Fresh { .. } => Self::Fresh,
+            Conversation::Resume(_) | Conversation::Fork { .. } => Self::Known,
+        }
+    }
+}
+
+/// What every part of a recording was asked for, in order.
+pub fn parts(recording: impl BufRead) -> io::Result<Vec<Asked>> {
+    let mut parts = Vec::new();
+    for line in recording.split(b'\n') {
+        let line = line?;
+        if let Some(Entry::Recording { conversation, .. }) = header(&line) {
+            parts.push(conversation);
+        }
+    }
+    Ok(parts)
+}
+
+/// The first line of a part; nothing if it is another line.
+pub fn header(line: &[u8]) -> Option<Entry<'_>> {
+    // Most lines are others, and long.
+    if !line.starts_with(br#"{"recording":"#) {
+        return None;
+    }
+    serde_json::from_slice(line).ok()
+}
 
 /// A line of any bytes: text where it is text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
