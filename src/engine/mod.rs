@@ -1,5 +1,6 @@
 //! One run from a request to a result: plan, supervise, decode, settle, keep. The recipe; each step is a file.
 
+mod attempt;
 mod driver;
 mod keeper;
 mod prepare;
@@ -10,25 +11,22 @@ pub use keeper::Keeper;
 pub use prepare::{Mode, Prepared, prepare};
 pub use stage::OnEvent;
 
-use crate::backend::{Backend, Feature, Sink, Stdin, SupportLevel, Tally};
+use crate::backend::{Backend, Feature};
 use crate::config::Environment;
-use crate::decide::{RunSettings, Verbosity};
+use crate::decide::RunSettings;
 use crate::error::{ErrorKind, Failure};
-use crate::event::{Event, EventResult, Resumed, StopReason};
+use crate::event::EventResult;
 use crate::exit::Exit;
 use crate::marker::Marker;
-use crate::mask::Mask;
-use crate::outcome::{self, Ended, Facts};
+use crate::outcome;
 use crate::report::{Progress, Report, Spool, SpoolError, tell};
 use crate::request::{Continuation, Conversation, Persistence, Request};
-use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why};
-use crate::{doctor, locate, media, schema};
-use driver::{Rules, RunDriver};
-use recorder::Recorder;
+use crate::supervise::{OutputClosed, SignalPolicy};
+use crate::{media, schema};
+use attempt::{Attempt, Settled};
 use serde_json::Value;
 use stage::Stage;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Everything that one run needs.
@@ -90,6 +88,7 @@ async fn converse(job: Job<'_>) -> Finished {
         signals: job.signals,
         closed: closed.as_ref(),
         begun: Instant::now(),
+        recorded: Cell::new(0),
     };
     let mut request = job.request;
     let prompt = request.prompt.clone();
@@ -99,7 +98,7 @@ async fn converse(job: Job<'_>) -> Finished {
         settled = attempt.settled(&request, &mut stage).await;
     }
     if let Some(wanted) = &request.schema {
-        settled = attempt.fitted(settled, &request, wanted, &mut stage).await;
+        settled = fitted(&attempt, settled, &request, wanted, &mut stage).await;
     }
     complete(&mut settled, job.settings, &mut stage, &prompt);
     deliver(stage, settled)
@@ -155,14 +154,47 @@ fn complete(settled: &mut Settled, settings: &RunSettings, stage: &mut Stage<'_>
     let Some(mut keeper) = stage.keeper.take() else { return };
     for message in keeper.finish(result, carry, prompt) {
         result.warnings.push(message.clone());
-        stage.event(&Event::Warning {
-            message: Cow::Owned(message),
-        });
+        stage.warn(message);
     }
     result.session = keeper.key();
     result.name = keeper.name().map(str::to_owned);
     // The lock is held until the result is out.
     stage.keeper = Some(keeper);
+}
+
+/// Checks the answer against the schema, and asks again as often as was allowed.
+async fn fitted(
+    attempt: &Attempt<'_>,
+    mut settled: Settled,
+    request: &Request,
+    wanted: &Value,
+    stage: &mut Stage<'_>,
+) -> Settled {
+    let mut retries = attempt.settings.schema_retries;
+    while !settled.result.is_error {
+        let native = settled.result.structured.take();
+        match schema::validate(wanted, &settled.result.response_text, native) {
+            Ok(value) => {
+                settled.result.structured = Some(value);
+                break;
+            }
+            Err(mismatch) if retries > 0 && can_resume(attempt.backend, request, &settled.result) => {
+                retries -= 1;
+                stage.warn(format!("the answer does not fit the schema ({mismatch}): asking again"));
+                let again = repair_request(request, wanted, &mismatch, &settled);
+                let next = attempt.settled(&again, stage).await;
+                settled = Settled {
+                    result: joined(settled.result, next.result),
+                    ..next
+                };
+            }
+            Err(mismatch) => {
+                let message = format!("the answer does not fit the schema: {mismatch}");
+                settled.fail(Failure::new(ErrorKind::SchemaMismatch, message));
+            }
+        }
+    }
+    settled
 }
 
 fn can_resume(backend: &dyn Backend, request: &Request, result: &EventResult) -> bool {
@@ -200,234 +232,5 @@ fn joined(earlier: EventResult, later: EventResult) -> EventResult {
         denied_tools: earlier.denied_tools.into_iter().chain(later.denied_tools).collect(),
         warnings: earlier.warnings.into_iter().chain(later.warnings).collect(),
         ..later
-    }
-}
-
-type Carry = BTreeMap<String, String>;
-
-/// What a process came to.
-struct Settled {
-    result: EventResult,
-    exit: Exit,
-    /// What the next run of the conversation must know.
-    carry: Carry,
-}
-
-impl Settled {
-    fn is(&self, kind: ErrorKind) -> bool {
-        self.result.error.as_ref().is_some_and(|error| error.kind == kind)
-    }
-
-    fn fail(&mut self, failure: Failure) {
-        self.exit = failure.kind.exit();
-        self.result.is_error = true;
-        self.result.stop_reason = StopReason::Error;
-        self.result.error = Some(failure);
-    }
-}
-
-/// What stays the same over the processes of one run.
-struct Attempt<'a> {
-    backend: &'a dyn Backend,
-    settings: &'a RunSettings,
-    environment: &'a Environment,
-    signals: SignalPolicy,
-    closed: Option<&'a OutputClosed>,
-    begun: Instant,
-}
-
-impl Attempt<'_> {
-    /// Checks the answer against the schema, and asks again as often as was allowed.
-    async fn fitted(&self, mut settled: Settled, request: &Request, wanted: &Value, stage: &mut Stage<'_>) -> Settled {
-        let mut retries = self.settings.schema_retries;
-        while !settled.result.is_error {
-            let native = settled.result.structured.take();
-            match schema::validate(wanted, &settled.result.response_text, native) {
-                Ok(value) => {
-                    settled.result.structured = Some(value);
-                    break;
-                }
-                Err(mismatch) if retries > 0 && can_resume(self.backend, request, &settled.result) => {
-                    retries -= 1;
-                    self.warn(
-                        stage,
-                        format!("the answer does not fit the schema ({mismatch}): asking again"),
-                    );
-                    let again = repair_request(request, wanted, &mismatch, &settled);
-                    let next = self.settled(&again, stage).await;
-                    settled = Settled {
-                        result: joined(settled.result, next.result),
-                        ..next
-                    };
-                }
-                Err(mismatch) => {
-                    let message = format!("the answer does not fit the schema: {mismatch}");
-                    settled.fail(Failure::new(ErrorKind::SchemaMismatch, message));
-                }
-            }
-        }
-        settled
-    }
-
-    /// One process from plan to result.
-    async fn settled(&self, request: &Request, stage: &mut Stage<'_>) -> Settled {
-        let (tally, ended, ending, warnings) = match self.process(request, stage).await {
-            Ok(done) => done,
-            Err(mut failure) => {
-                self.explain(&mut failure, request);
-                let (result, exit) = outcome::refused(self.backend.name(), failure);
-                return Settled {
-                    result,
-                    exit,
-                    carry: Carry::new(),
-                };
-            }
-        };
-        let carry = tally.carry.clone();
-        let reported = outcome::resumed(&request.conversation, tally.session_id.as_deref());
-        let anew = Conversation::Fresh { id: uuid::Uuid::nil() };
-        let (mut result, exit) = outcome::settle(Facts {
-            backend: self.backend.name(),
-            display_name: self.backend.display_name(),
-            // A CLI that began a new conversation by itself did what `--or-new` asks for.
-            conversation: match self.settings.or_new && reported == Resumed::Fresh {
-                true => &anew,
-                false => &request.conversation,
-            },
-            tally,
-            ended,
-            exit: ending.exit,
-            stderr_tail: &ending.stderr_tail,
-            max_turns: request.max_turns,
-            duration_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        });
-        result.warnings.splice(0..0, warnings);
-        if let Some(failure) = &mut result.error {
-            self.explain(failure, request);
-        }
-        Settled { result, exit, carry }
-    }
-
-    /// Names the probable cause of a failure that says too little by itself.
-    fn explain(&self, failure: &mut Failure, request: &Request) {
-        let Ok(env) = prepare::child_environment(self.settings, self.environment) else {
-            return;
-        };
-        let search_path = env.get(std::ffi::OsStr::new("PATH")).map(std::ffi::OsString::as_os_str);
-        let program = locate::program(
-            self.backend,
-            self.settings.cli_path.as_deref(),
-            search_path,
-            &request.cwd,
-        );
-        doctor::probable_cause(failure, self.backend, program, &Environment::from_pairs(env));
-    }
-
-    fn warn(&self, stage: &mut Stage<'_>, message: String) {
-        stage.event(&Event::Warning {
-            message: Cow::Owned(message),
-        });
-    }
-
-    /// Starts the CLI and drives it to its end.
-    async fn process(
-        &self,
-        request: &Request,
-        stage: &mut Stage<'_>,
-    ) -> Result<(Tally, Ended, Ending, Vec<String>), Failure> {
-        let scratch = Scratch::create();
-        let mut scratch = scratch.map_err(|error| {
-            Failure::new(
-                ErrorKind::Crashed,
-                format!("cannot make a private temporary directory: {error}"),
-            )
-        })?;
-        let path = scratch.path().to_owned();
-        let prepared = prepare(
-            self.backend,
-            request,
-            self.settings,
-            self.environment,
-            path,
-            Mode::Headless,
-        )?;
-        let Prepared { plan, env } = prepared;
-        let warnings: Vec<String> = self
-            .settings
-            .warnings
-            .iter()
-            .cloned()
-            .chain(plan.warnings.clone())
-            .collect();
-        for message in &warnings {
-            self.warn(stage, message.clone());
-        }
-        let mask = (self.settings.verbosity == Verbosity::Verbose).then(|| Mask::of(&env));
-        if let Some(mask) = &mask {
-            stage
-                .progress
-                .trace("+", &mask.apply(&crate::shell::command_line(&plan.launch)));
-        }
-        let recorder = self
-            .settings
-            .record
-            .as_deref()
-            .map(|path| Recorder::create(path, self.backend.name()))
-            .transpose()?;
-        let emulated = self.backend.capabilities().of(Feature::MaxTurns).level == SupportLevel::Emulated;
-        let rules = Rules {
-            display_name: self.backend.display_name(),
-            conversation: &request.conversation,
-            max_turns: request.max_turns.filter(|_| emulated),
-            retry_for: self.settings.retry_for,
-            max_retries: request.patience.max_retries,
-            or_new: self.settings.or_new,
-        };
-        let limits = Limits {
-            timeout: self.settings.timeout,
-            idle_timeout: self.settings.idle_timeout,
-            ..Limits::default()
-        };
-        // The lock outlives us in the guard process, so that nobody else goes on while something of this run lives.
-        let lock = stage
-            .keeper
-            .as_ref()
-            .and_then(|keeper| keeper.guard().file().try_clone().ok());
-        let mut driver = RunDriver::new(self.backend.protocol(request), stage, rules);
-        driver.mask = mask.as_ref();
-        driver.raw_events = self.settings.raw_events;
-        driver.recorder = recorder;
-        if let (Some(recorder), Stdin::Bytes(bytes) | Stdin::Held(bytes)) = (&mut driver.recorder, &plan.launch.stdin) {
-            recorder.stdin(bytes);
-        }
-        driver.stage.flush();
-        let run = supervise::Run {
-            launch: &plan.launch,
-            env: &env,
-            limits: &limits,
-            signals: self.signals,
-            keep_open: lock.as_ref(),
-            scratch: Some(&mut scratch),
-            output_closed: self.closed,
-        };
-        let ending = supervise::run(run, &mut driver)
-            .await
-            .map_err(|error| error.failure())?;
-        driver.finish(ending.exit);
-        let mut warnings = warnings;
-        warnings.extend(driver.recorder.take().and_then(|recorder| recorder.finish(ending.exit)));
-        let ended = driver.stopped.unwrap_or_else(|| ended(ending.why));
-        Ok((driver.tally, ended, ending, warnings))
-    }
-}
-
-fn ended(why: Why) -> Ended {
-    match why {
-        Why::Exited | Why::Lingered => Ended::ByItself,
-        Why::Stopped => Ended::ByProtocol,
-        Why::Timeout => Ended::Timeout,
-        Why::IdleTimeout => Ended::IdleTimeout,
-        Why::Signal(signal) => Ended::Signal(signal),
-        Why::OutputClosed => Ended::OutputClosed,
     }
 }

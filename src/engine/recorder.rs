@@ -2,8 +2,9 @@
 //! warning, never the run.
 
 use crate::backend::ExitStatus;
-use crate::backend::mock::recording::{self, Bytes, Entry};
+use crate::backend::mock::recording::{self, Asked, Bytes, Entry};
 use crate::error::Failure;
+use crate::request::Conversation;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -15,20 +16,28 @@ pub(super) struct Recorder {
     out: BufWriter<File>,
     begun: Instant,
     failed: Option<std::io::Error>,
+    /// How long the file was before this part.
+    start: u64,
 }
 
 impl Recorder {
-    pub fn create(path: &Path, backend: &str) -> Result<Self, Failure> {
+    /// Begins a recording, or a further part of it: the process number `part` of the run.
+    pub fn begin(path: &Path, part: u32, backend: &str, conversation: &Conversation) -> Result<Self, Failure> {
         let mut options = File::options();
-        options.write(true).create(true).truncate(true);
+        match part {
+            0 => options.write(true).create(true).truncate(true),
+            _ => options.append(true).create(true),
+        };
         // What an agent says may be private.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options
             .open(path)
             .map_err(|error| Failure::usage(format!("--record {}: {error}", path.display())))?;
+        let start = file.metadata().map_or(0, |metadata| metadata.len());
         let mut recorder = Self {
             path: path.to_owned(),
+            start,
             out: BufWriter::new(file),
             begun: Instant::now(),
             failed: None,
@@ -36,6 +45,7 @@ impl Recorder {
         recorder.write(&Entry::Recording {
             version: recording::VERSION,
             backend: backend.into(),
+            conversation: Asked::of(conversation),
         });
         Ok(recorder)
     }
@@ -66,7 +76,7 @@ impl Recorder {
         });
     }
 
-    /// Ends the recording. Returns what the user should know.
+    /// Ends this part. Returns what the user should know.
     pub fn finish(mut self, exit: ExitStatus) -> Option<String> {
         let at_ms = self.at_ms();
         self.write(&Entry::Exit {
@@ -80,6 +90,13 @@ impl Recorder {
             "the recording {} is not complete: {error}",
             self.path.display()
         ))
+    }
+
+    /// Takes this part back: the process did nothing, and another one takes its place. A pipe keeps what it was given.
+    pub fn discard(self) {
+        if let Ok(file) = self.out.into_inner() {
+            let _ = file.set_len(self.start);
+        }
     }
 
     fn at_ms(&self) -> u64 {

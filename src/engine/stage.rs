@@ -29,11 +29,14 @@ pub(super) struct Stage<'a> {
 /// How long a progress line waits for the answer that comes before it on the same terminal.
 const SHARED_PATIENCE: Duration = Duration::from_millis(100);
 
+/// The most that is gathered before it is handed on.
+const AT_ONCE: usize = 1 << 20;
+
 impl Stage<'_> {
     /// Hands on what was reported.
     pub fn flush(&mut self) {
         if let Some(spool) = &mut self.spool {
-            spool.push(&self.out);
+            spool.push(&mut self.out);
         }
         self.out.clear();
     }
@@ -55,9 +58,19 @@ impl Stage<'_> {
         self.progress.event(event);
     }
 
+    pub fn warn(&mut self, message: String) {
+        self.event(&Event::Warning {
+            message: Cow::Owned(message),
+        });
+    }
+
     fn emit(&mut self, event: &Event<'_>) {
         self.show(event);
         self.report.event(event, &mut self.out);
+        // A line of the CLI can be many events; what is done is not kept until the last.
+        if self.out.len() > AT_ONCE {
+            self.flush();
+        }
         if let Some(callback) = &mut self.callback {
             callback(event);
         }
@@ -76,9 +89,7 @@ impl Sink for Stage<'_> {
                     model: model.as_deref().map(Cow::Borrowed),
                 });
                 if let Some(message) = warning {
-                    self.emit(&Event::Warning {
-                        message: message.into(),
-                    });
+                    self.warn(message);
                 }
             }
             Event::Text { text } => {

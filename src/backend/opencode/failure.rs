@@ -40,6 +40,17 @@ pub fn of_message(message: &str) -> Failure {
     with_hint(Failure::new(of_text(message), message))
 }
 
+/// OpenCode could not open its database, because another one was using or making it.
+pub fn database_taken() -> Failure {
+    let mut failure = Failure::new(
+        ErrorKind::Crashed,
+        "OpenCode could not open its database while another OpenCode was using it",
+    )
+    .hint("try again when fewer of them start at once");
+    failure.retryable = true;
+    failure
+}
+
 fn with_hint(failure: Failure) -> Failure {
     match failure.kind {
         ErrorKind::Auth => failure.hint(LOGIN_HINT),

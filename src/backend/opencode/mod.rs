@@ -122,6 +122,10 @@ impl Backend for OpenCode {
         &CAPABILITIES
     }
 
+    fn options(&self) -> &[(&str, &str)] {
+        plan::OPTIONS
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::headless(request, site)
     }

@@ -240,12 +240,7 @@ impl<'a> Planner<'a> {
             )
             .hint("they look like ses_e13ea3634ffe79FvjS09cum4Vz: see `agentctl sessions list`"));
         }
-        if self.request.persistence == Persistence::Ephemeral {
-            return Err(
-                Failure::usage("OpenCode keeps no store in an ephemeral run, so there is nothing to continue")
-                    .hint("leave out --ephemeral"),
-            );
-        }
+        self.request.must_be_stored("OpenCode")?;
         self.launch.arg("--session").arg(id);
         if let Conversation::Fork { .. } = self.request.conversation {
             self.launch.arg("--fork");

@@ -78,6 +78,8 @@ pub struct OpenCodeProtocol {
     /// The reported failure has its cause in the logs.
     cause_is_logged: bool,
     session_missing: bool,
+    /// Another OpenCode was making the database.
+    database_taken: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +146,7 @@ impl OpenCodeProtocol {
             cause: None,
             cause_is_logged: false,
             session_missing: false,
+            database_taken: false,
         }
     }
 
@@ -256,15 +259,15 @@ impl OpenCodeProtocol {
 
     fn step_finish(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
         let tokens = &part.tokens;
-        out.add_usage(Usage {
+        let usage = Usage {
             input_tokens: tokens.input,
             cache_read_tokens: tokens.cache.read,
             cache_write_tokens: tokens.cache.write,
             output_tokens: tokens.output.saturating_add(tokens.reasoning),
             reasoning_tokens: tokens.reasoning,
             total_tokens: 0,
-        });
-        out.add_cost(part.cost);
+        };
+        out.add_spent(usage, Some(part.cost));
         self.attempts = 0;
         self.failed_tries = 0;
         self.repeats = 0;
@@ -359,6 +362,14 @@ impl Protocol for OpenCodeProtocol {
                 Failure::new(ErrorKind::SessionNotFound, message)
                     .hint("`agentctl sessions list` shows what can be resumed"),
             );
+            return;
+        }
+        if self.database_taken {
+            let begun = tally.session_id.is_some() || self.last_reason.is_some();
+            match begun {
+                true => out.fail(failure::database_taken()),
+                false => out.never_began(failure::database_taken()),
+            }
             return;
         }
         let ended = match self.last_reason {

@@ -81,6 +81,8 @@ impl OpenCodeProtocol {
     pub(super) fn said(&mut self, sentence: &str, out: &mut Output<'_>) {
         if sentence == "Error: Session not found" {
             self.session_missing = true;
+        } else if is_collision(sentence) {
+            self.database_taken = true;
         } else if sentence == gate::STANDING {
             self.gate = Gate::Standing;
         } else if sentence.ends_with("Falling back to default agent") {
@@ -97,6 +99,20 @@ impl OpenCodeProtocol {
             }
         }
     }
+}
+
+/// OpenCode opens its database before it tells it to wait for others, so several starts at once get in each other's way;
+/// in a new home they also find tables and columns that another one has just made.
+fn is_collision(sentence: &str) -> bool {
+    const MAKING: [&str; 5] = [
+        "CREATE TABLE `",
+        "CREATE INDEX `",
+        "CREATE UNIQUE INDEX `",
+        "ALTER TABLE `",
+        "DROP TABLE `",
+    ];
+    let sentence = sentence.trim();
+    sentence == "database is locked" || MAKING.iter().any(|words| sentence.starts_with(words))
 }
 
 /// A request of the conversation itself: not of a subagent, a title or a summary.
