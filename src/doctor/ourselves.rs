@@ -8,12 +8,14 @@ use crate::exit::Exit;
 use crate::session::{Filter, Store};
 use crate::shell;
 use crate::supervise::environment::nested_variables;
+use crate::supervise::{Scratch, no_scratch};
 use std::path::Path;
 
 /// What is to be said about agentctl. `config` is what reading the configuration came to.
 pub fn ourselves(environment: &Environment, config: Result<(), &Failure>) -> Vec<Check> {
     let mut checks = vec![configuration(environment, config)];
     checks.extend(state(environment));
+    checks.extend(private_files());
     checks.extend(variables(environment));
     checks
 }
@@ -82,6 +84,13 @@ fn state(environment: &Environment) -> Vec<Check> {
         checks.push(Check::warning("sessions", message).hint("agentctl sessions prune --damaged"));
     }
     checks
+}
+
+/// Every run has private files: without a place for them nothing runs.
+fn private_files() -> Option<Check> {
+    let failure = no_scratch(&Scratch::create().err()?);
+    let check = Check::failure("temporary", Exit::AgentFailed, failure.message);
+    Some(check.hint(failure.hint.unwrap_or_default()))
 }
 
 #[cfg(unix)]

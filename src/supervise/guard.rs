@@ -34,7 +34,7 @@ pub(super) enum Report {
     ExecFailed(i32),
     /// The CLI's process ended with this wait status.
     Exited(i32),
-    /// After `KILL_ALL`: no process is left.
+    /// No process is left: after `KILL_ALL`, and where the guard can tell also without it.
     Empty,
 }
 

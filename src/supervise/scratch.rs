@@ -5,6 +5,7 @@
 
 use super::tree::Keeper;
 use crate::backend::ScratchEntry;
+use crate::error::{ErrorKind, Failure};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -26,8 +27,21 @@ pub fn default_root() -> PathBuf {
         .filter(|path| path.is_absolute() && path.is_dir());
     match runtime {
         Some(runtime) => runtime.join("agentctl"),
-        None => std::env::temp_dir().join(private_name()),
+        None => temporary_root(),
     }
+}
+
+fn temporary_root() -> PathBuf {
+    std::env::temp_dir().join(private_name())
+}
+
+/// What to say when there is no place for a run's private files.
+pub fn no_scratch(error: &io::Error) -> Failure {
+    let message = format!("cannot make a private temporary directory: {error}");
+    Failure::new(ErrorKind::Crashed, message).hint(format!(
+        "{} must be there and writable; TMPDIR names another place",
+        std::env::temp_dir().display()
+    ))
 }
 
 #[cfg(unix)]
@@ -43,7 +57,8 @@ fn private_name() -> String {
 impl Scratch {
     /// A new directory in the default place, after what dead runs left there was removed.
     pub fn create() -> io::Result<Self> {
-        Self::create_in(&default_root())
+        // A runtime directory that is another user's, as after `su`, is not a reason to give up.
+        Self::create_in(&default_root()).or_else(|_| Self::create_in(&temporary_root()))
     }
 
     /// A new directory in `root`, which must be ours alone and is made if it is not there.
@@ -140,8 +155,10 @@ fn make_private_root(root: &Path) -> io::Result<()> {
 
 #[cfg(unix)]
 fn make_private_dir(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().mode(0o700).create(path)
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    fs::DirBuilder::new().mode(0o700).create(path)?;
+    // The umask may have taken our own rights.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
 #[cfg(not(unix))]

@@ -168,11 +168,15 @@ unsafe fn watch(leader: libc::pid_t) {
     let mut leader = Leader::Alive(leader);
     let mut duty = Duty::Watch;
     let mut pause_ms: i64 = 1;
+    let mut told_empty = false;
     loop {
         // SAFETY: only async-signal-safe calls.
         let childless = unsafe { reap(&mut leader) };
-        if duty != Duty::Watch {
+        // A subreaper without children knows that all is over before anybody asks.
+        let over = cfg!(target_os = "linux") && childless && !told_empty;
+        if duty != Duty::Watch || over {
             if childless {
+                told_empty = true;
                 report(STATUS, Report::Empty);
                 // SAFETY: nothing in this process uses the lock; the tree that it was kept for is gone.
                 unsafe { libc::close(KEPT) };
