@@ -51,17 +51,20 @@ pub enum Command {
     /// Print the man page, or write one for every command into a directory
     #[command(after_help = help::MAN)]
     Man {
+        /// Where to write them; without it, the page of agentctl itself is printed
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
     /// Print the JSON Schema of an output
     #[command(after_help = help::SCHEMA)]
     Schema {
+        /// Which output
         #[arg(value_enum, default_value_t = SchemaName::Result)]
         of: SchemaName,
     },
     /// Explain a command or a topic: exit-codes, environment, json
     Help {
+        /// A command, or one of exit-codes, environment, json
         #[arg(value_name = "COMMAND|TOPIC")]
         topic: Vec<String>,
     },
@@ -103,6 +106,20 @@ pub struct ResumeArgs {
 const AGENT: &str = "Agent";
 const RIGHTS: &str = "Rights";
 const INPUT: &str = "Input";
+/// What only agentctl itself could do, which is not there while the CLI's own user interface is.
+const WITHOUT_A_USER: [&str; 10] = [
+    "schema",
+    "marker",
+    "media",
+    "raw_events",
+    "record",
+    "keep_transcript",
+    "max_turns",
+    "timeout",
+    "idle_timeout",
+    "retry_for",
+];
+
 const CONVERSATION: &str = "Conversation";
 const LIMITS: &str = "Limits";
 const PROCESS: &str = "Process";
@@ -120,28 +137,28 @@ pub struct CommonArgs {
     /// The model, in the backend's own words [env: BACKEND_MODEL] [default: the backend's own]
     #[arg(short, long, value_name = "MODEL", help_heading = AGENT)]
     pub model: Option<String>,
-    /// How hard the model should think, mapped to the nearest that the backend has
+    /// How hard the model should think, mapped to the nearest that the backend has [default: its own]
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = AGENT)]
     pub effort: Option<EffortArg>,
     /// A set of values from the configuration file [env: AGENTCTL_PROFILE]
     #[arg(long, value_name = "NAME", help_heading = AGENT, add = ArgValueCandidates::new(complete::profiles))]
     pub profile: Option<String>,
-    /// A backend-specific option by name (repeatable)
-    #[arg(long, value_name = "K=V", help_heading = AGENT)]
+    /// A backend-specific option by name (repeatable); `agentctl backends NAME` lists them
+    #[arg(long, value_name = "K=V", help_heading = AGENT, add = ArgValueCandidates::new(complete::options))]
     pub option: Vec<String>,
     /// MCP servers for this run only, as {"mcpServers":{…}}
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = AGENT)]
     pub mcp_config: Vec<PathBuf>,
 
     /// How much the agent may do: read-only, edit, full (ask is reserved) [env: AGENTCTL_PERMISSION] [default: full]
-    #[arg(short = 'P', long, value_name = "LEVEL", help_heading = RIGHTS)]
+    #[arg(short = 'P', long, value_name = "LEVEL", help_heading = RIGHTS, add = ArgValueCandidates::new(complete::permissions))]
     pub permission: Option<String>,
     /// Limit the agent to this tool (repeatable): bash, read, edit, write, search, fetch, mcp, or the backend's own
     /// name or pattern [env: ALLOWED_TOOLS, comma-separated]
-    #[arg(long, value_name = "TOOL", help_heading = RIGHTS)]
+    #[arg(long, value_name = "TOOL", help_heading = RIGHTS, add = ArgValueCandidates::new(complete::tools))]
     pub allow_tool: Vec<String>,
     /// Take this tool away (repeatable); it wins over --allow-tool
-    #[arg(long, value_name = "TOOL", help_heading = RIGHTS)]
+    #[arg(long, value_name = "TOOL", help_heading = RIGHTS, add = ArgValueCandidates::new(complete::tools))]
     pub deny_tool: Vec<String>,
     /// A further directory that the agent may use (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RIGHTS)]
@@ -194,14 +211,14 @@ pub struct CommonArgs {
     /// Most time without any output; 0 is none [default: none]
     #[arg(long, value_name = "DUR", help_heading = LIMITS)]
     pub idle_timeout: Option<String>,
-    /// Most retries that the CLI may make by itself when the API fails
+    /// Most retries that the CLI may make by itself when the API fails [default: the CLI's own]
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     pub max_retries: Option<u32>,
     /// Most time that the CLI may spend retrying without progress; 0 is no bound [default: 5m]
     #[arg(long, value_name = "DUR", help_heading = LIMITS)]
     pub retry_for: Option<String>,
 
-    /// Work in this directory
+    /// Work in this directory [default: this one; a conversation that goes on keeps its own]
     #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = PROCESS)]
     pub cwd: Option<PathBuf>,
     /// Set a variable for the agent (repeatable)
@@ -214,7 +231,7 @@ pub struct CommonArgs {
     #[arg(long, help_heading = PROCESS)]
     pub env_clear: bool,
     /// The CLI's own terminal UI, with the same backend, model, permission and conversation
-    #[arg(short, long, help_heading = PROCESS)]
+    #[arg(short, long, help_heading = PROCESS, conflicts_with_all = WITHOUT_A_USER)]
     pub interactive: bool,
     /// Print the exact command and spawn nothing
     #[arg(long, help_heading = PROCESS)]
@@ -312,19 +329,22 @@ pub enum SessionsAction {
     List(SessionsListArgs),
     /// Show one, with the command that goes on with it
     Show {
+        /// By key, unique beginning of a key, native id or name
         #[arg(add = ArgValueCandidates::new(complete::sessions))]
         session: String,
+        /// JSON for programs
         #[arg(long)]
         json: bool,
     },
     /// Forget some
     Rm {
+        /// By key, unique beginning of a key, native id or name
         #[arg(required = true, value_name = "SESSION", add = ArgValueCandidates::new(complete::sessions))]
         sessions: Vec<String>,
     },
     /// Forget old ones
     Prune {
-        /// Not used for this long, e.g. 30d
+        /// Not used for this long, e.g. 30d; with 0 all that are not in use
         #[arg(long, value_name = "DUR")]
         older_than: Option<String>,
         /// All but this many of the most recently used
@@ -349,10 +369,11 @@ pub struct SessionsListArgs {
     /// One JSON array instead of a table
     #[arg(long)]
     pub json: bool,
-    #[arg(short, long, value_name = "NAME")]
+    /// Only those of this backend
+    #[arg(short, long, value_name = "NAME", add = ArgValueCandidates::new(complete::backends))]
     pub backend: Option<String>,
-    /// Only the conversation of this name
-    #[arg(long, value_name = "NAME")]
+    /// Only those with this in their name
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::session_names))]
     pub name: Option<String>,
     /// Only those of this directory
     #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -365,11 +386,12 @@ pub struct SessionsListArgs {
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// The backends to check [default: all; usable if at least the default backend is]
-    #[arg(value_name = "BACKEND")]
+    #[arg(value_name = "BACKEND", add = ArgValueCandidates::new(complete::backends))]
     pub backends: Vec<String>,
     /// Also ask each for one tiny answer
     #[arg(long)]
     pub live: bool,
+    /// JSON for programs
     #[arg(long)]
     pub json: bool,
     /// Most time for each check
@@ -379,8 +401,10 @@ pub struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub struct BackendsArgs {
-    /// Only this one, with notes
+    /// Only this one, with notes and its own options
+    #[arg(add = ArgValueCandidates::new(complete::backends))]
     pub name: Option<String>,
+    /// JSON for programs
     #[arg(long)]
     pub json: bool,
 }
@@ -398,8 +422,9 @@ pub enum ConfigAction {
     /// Print every value with its origin
     Show {
         /// As a profile would have it
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::profiles))]
         profile: Option<String>,
+        /// JSON for programs
         #[arg(long)]
         json: bool,
     },
@@ -409,6 +434,7 @@ pub enum ConfigAction {
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
+    /// The shell that will load the script
     #[arg(value_enum)]
     pub shell: ShellArg,
 }

@@ -34,6 +34,16 @@ pub struct BackendView {
     pub install: String,
     /// What each option of agentctl comes to here.
     pub features: Vec<FeatureView>,
+    /// What only it has, for `--option NAME=VALUE`.
+    pub options: Vec<OptionView>,
+}
+
+/// One option of a backend's own.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OptionView {
+    pub name: String,
+    pub about: String,
 }
 
 /// One cell of the matrix.
@@ -110,6 +120,14 @@ fn view(backend: &dyn Backend, config: &Config, default: &str, cwd: &Path) -> Ba
             .map(|(feature, support)| FeatureView {
                 feature: *feature,
                 support: *support,
+            })
+            .collect(),
+        options: backend
+            .options()
+            .iter()
+            .map(|(name, about)| OptionView {
+                name: (*name).to_owned(),
+                about: (*about).to_owned(),
             })
             .collect(),
     }
@@ -209,6 +227,12 @@ fn details(view: &BackendView) -> String {
             word(cell.support.level),
             cell.support.note
         );
+    }
+    if !view.options.is_empty() {
+        text.push_str("\nwith --option NAME=VALUE:\n");
+    }
+    for option in &view.options {
+        let _ = writeln!(text, "  {:<25} {}", option.name, option.about);
     }
     text
 }

@@ -41,34 +41,60 @@ pub fn man(directory: Option<&Path>) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A page for agentctl and one for each of its commands: file name and text.
+/// A page for agentctl and one for each of its commands, and theirs: file name and text.
 pub fn man_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = cli::command();
     root.build();
     let mut pages = Vec::new();
-    let commands = root
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set() && command.get_name() != "help");
-    for command in std::iter::once(&root).chain(commands) {
-        let name = match command.get_name() {
-            "agentctl" => "agentctl".to_owned(),
-            name => format!("agentctl-{name}"),
-        };
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command.clone().name(name.clone())).render(&mut page)?;
-        pages.push((format!("{name}.1"), page));
-    }
+    add_pages(&root, "agentctl", &mut pages)?;
     Ok(pages)
 }
 
+fn add_pages(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone().name(name.to_owned())).render(&mut page)?;
+    let mut page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    // Without a date, what comes after it would be taken for one.
+    let title = format!(".TH {name} 1  ");
+    page = page.replacen(&title, &format!(".TH {name} 1 \"\" "), 1);
+    if name == "agentctl" {
+        let codes = Exit::TABLE.iter();
+        let codes = codes.map(|(exit, meaning)| (exit.code().to_string(), (*meaning).to_owned()));
+        page += &section("EXIT STATUS", codes);
+        let variables = crate::config::VARIABLES.iter();
+        let variables = variables.map(|(name, meaning)| ((*name).to_owned(), (*meaning).to_owned()));
+        page += &section("ENVIRONMENT", variables);
+    }
+    pages.push((format!("{name}.1"), page.into_bytes()));
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    // The help of a group of commands explains itself.
+    for below in below.filter(|below| name == "agentctl" || below.get_name() != "help") {
+        add_pages(below, &format!("{name}-{}", below.get_name()), pages)?;
+    }
+    Ok(())
+}
+
+/// Words with what they mean, as a section of a man page.
+fn section(title: &str, rows: impl Iterator<Item = (String, String)>) -> String {
+    let typeset = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
+    let rows = rows.map(|(word, meaning)| format!(".TP\n\\fB{}\\fR\n{}\n", typeset(&word), typeset(&meaning)));
+    format!(".SH \"{title}\"\n{}", rows.collect::<String>())
+}
+
+/// Prints the files that were generated: with the means to generate them the binary would be larger by a fifth of a
+/// megabyte.
 pub fn schema(of: SchemaName) -> Result<Exit, Failure> {
-    let text = serde_json::to_string_pretty(&schema_of(of));
-    let mut text = text.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?;
-    text.push('\n');
+    let text = match of {
+        SchemaName::Event => include_str!("../../man/schema/event.json"),
+        SchemaName::Result => include_str!("../../man/schema/result.json"),
+        SchemaName::Doctor => include_str!("../../man/schema/doctor.json"),
+        SchemaName::Backends => include_str!("../../man/schema/backends.json"),
+        SchemaName::Sessions => include_str!("../../man/schema/sessions.json"),
+    };
     print(text.as_bytes())
 }
 
-/// The JSON Schema of an output.
+/// The JSON Schema of an output, from its definition; a test keeps the files as fresh as this.
 pub fn schema_of(of: SchemaName) -> schemars::Schema {
     match of {
         SchemaName::Event => schemars::schema_for!(Event<'_>),

@@ -6,9 +6,11 @@ use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::engine::{self, Keeper, Mode, Prepared};
 use crate::error::{ErrorKind, Failure};
+use crate::event::StopReason;
 use crate::report::tell;
 use crate::request::{Conversation, Request};
-use crate::supervise::{self, Scratch};
+use crate::session::Outcome;
+use crate::supervise::{self, Scratch, no_scratch};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
@@ -20,12 +22,7 @@ pub fn run(
     keeper: Option<Keeper>,
 ) -> Result<u8, Failure> {
     check(backend)?;
-    let scratch = Scratch::create().map_err(|error| {
-        Failure::new(
-            ErrorKind::Crashed,
-            format!("cannot make a private temporary directory: {error}"),
-        )
-    })?;
+    let scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
     let path = scratch.path().to_owned();
     let Prepared { plan, env } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
     for warning in settings.warnings.iter().chain(&plan.warnings) {
@@ -40,7 +37,7 @@ pub fn run(
     })?;
     let exit = supervise::interactive(&plan.launch, &env).map_err(|error| error.failure())?;
     if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch))
-        && let Some(warning) = keeper.begin(&id)
+        && let Some(warning) = keeper.closed(&id, outcome(exit))
     {
         tell(&format!("warning: {warning}\n"));
     }
@@ -76,6 +73,16 @@ fn known_id(request: &Request, launch: &Launch) -> Option<String> {
             launch.args.contains(&chosen).then_some(id)
         }
     }
+}
+
+/// As far as an exit code can tell.
+fn outcome(exit: ExitStatus) -> Outcome {
+    let (stop_reason, error) = match code(exit) {
+        0 => (StopReason::Completed, None),
+        130 | 143 => (StopReason::Interrupted, Some(ErrorKind::Interrupted)),
+        _ => (StopReason::Error, Some(ErrorKind::Crashed)),
+    };
+    Outcome { stop_reason, error }
 }
 
 /// As a shell would tell it.

@@ -13,7 +13,7 @@ use crate::report::{
     self, Harmless, Json, Pace, Progress, Report, Sanitized, Spool, StreamJson, Surroundings, Text, failure_text,
 };
 use crate::request::{Conversation, Request};
-use crate::session::{Store, TranscriptPolicy, Wait};
+use crate::session::{Store, TranscriptPolicy, Wait, nowhere};
 use crate::supervise::SignalPolicy;
 use crate::{backend::Backend, catalog::Catalog, prompt};
 use std::io::{IsTerminal, Write};
@@ -29,6 +29,16 @@ struct Typed<'a> {
 
 pub fn run(args: &RunArgs) -> u8 {
     let selector = match &args.session {
+        // Mostly a variable that is not set: strangers must not meet in one conversation because of it.
+        Some(name) if name.is_empty() => {
+            let failure = Failure::usage("--session: the name is empty").hint("is a variable not set?");
+            return complain(&args.common, failure);
+        }
+        Some(_) if args.common.ephemeral => {
+            let failure = Failure::usage("a conversation with a name is kept, and --ephemeral keeps nothing")
+                .hint("leave out --session or --ephemeral");
+            return complain(&args.common, failure);
+        }
         Some(name) => Selector::Named(name.clone()),
         None => Selector::New,
     };
@@ -109,9 +119,13 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let mut layers = layers;
     layers.push(Layer::new(flags, Origin::Flag));
     let cwd = own_directory(args, &selected, &here);
-    let prompt = match args.interactive {
-        true => typed.prompt.unwrap_or_default().to_owned(),
-        false => prompt::gather(typed.prompt, args.prompt_file.as_deref())?,
+    let unread = args.output_format.is_some_and(|format| format != OutputFormat::Text);
+    if args.interactive && unread && !args.dry_run {
+        return Err(Failure::usage("--interactive has no output of its own").hint("leave --output-format out"));
+    }
+    let prompt = match (args.interactive, args.prompt_file.as_deref()) {
+        (true, None) => typed.prompt.unwrap_or_default().to_owned(),
+        (_, file) => prompt::gather(typed.prompt, file)?,
     };
     if prompt.trim().is_empty() && !args.interactive {
         return Err(
@@ -168,16 +182,18 @@ fn select(
     layers: &Layers,
     flags: &crate::config::Settings,
 ) -> Result<Selected, Failure> {
-    let state = environment.state_dir().ok_or_else(|| {
-        Failure::new(ErrorKind::Crashed, "there is no home directory to keep sessions in")
-            .hint("set AGENTCTL_STATE_DIR")
-    });
-    let store = state.and_then(Store::open);
+    let store = environment.state_dir().ok_or_else(nowhere).and_then(Store::open);
+    let quiet = typed.common.quiet || !std::io::stderr().is_terminal();
     let search = Search {
         store,
         selector: typed.selector.clone(),
         branch: typed.branch,
         wait: wait(flags.wait.as_ref().or(layers.wait()))?,
+        before_waiting: &|| {
+            if !quiet {
+                report::tell("waiting for another run of this conversation (--no-wait does not)\n");
+            }
+        },
         cwd: here,
         backend_flag: typed.common.backend.as_deref(),
         backend: configured,

@@ -82,7 +82,8 @@ The result:
   stopReason      completed, length, turn_limit, budget_limit, permission_denied, timeout, interrupted, error
   structured      the value asked for with --schema
   usage           inputTokens excludes cached tokens, outputTokens includes reasoning, totalTokens is the sum
+  costUsd         what it cost; null where the CLI does not tell. A usage event has it where it is told on the way
   deniedTools     what was refused
 
-`agentctl schema event` and `agentctl schema result` print the JSON Schemas.
+`agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas.
 "#;
