@@ -213,7 +213,7 @@ fn an_error_in_the_configuration_is_told_with_its_line_and_the_rest_is_examined_
 #[test]
 fn a_state_directory_that_is_no_directory_or_open_to_others() {
     let model = Model::start();
-    let mut world = World::new(&model);
+    let world = World::new(&model);
     allow(&world.state(), 0o755);
     let outcome = world.agentctl(["doctor", "mock", "--json"]).run().exits(0);
     let checks = own_checks(&outcome);
@@ -221,8 +221,9 @@ fn a_state_directory_that_is_no_directory_or_open_to_others() {
     outcome.check(hint.starts_with("chmod 700 "), "what to type is told");
     let file = world.scratch().join("file");
     fs::write(&file, "").unwrap();
-    world.set_env("AGENTCTL_STATE_DIR", &file.display().to_string());
-    let outcome = world.agentctl(["doctor", "mock", "--json"]).run().exits(0);
+    let run = world.agentctl(["doctor", "mock", "--json"]);
+    let run = run.env("AGENTCTL_STATE_DIR", &file.display().to_string());
+    let outcome = run.run().exits(0);
     let checks = own_checks(&outcome);
     outcome.check(
         check(&checks, "state")["status"] == "warning",

@@ -2,12 +2,13 @@
 //!
 //! `AGENTCTL_BLESS=1 cargo test --test it generated` writes them anew.
 
+use crate::desk::Desk;
 use agentctl::cli::{SchemaName, ShellArg};
 use agentctl::command::generate;
 use clap::ValueEnum;
 use std::path::Path;
 
-fn check(path: &str, fresh: &[u8]) {
+pub fn check(path: &str, fresh: &[u8]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("AGENTCTL_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -46,10 +47,64 @@ fn man_pages_are_fresh() {
 }
 
 #[test]
+fn no_man_page_names_one_that_is_not_there() {
+    let pages = generate::man_pages().unwrap();
+    let names: Vec<String> = pages.iter().map(|(name, _)| name.replace(".1", "(1)")).collect();
+    let mut named = 0;
+    for (name, page) in &pages {
+        let page = String::from_utf8_lossy(page).replace("\\-", "-");
+        for line in page.lines().filter(|line| line.ends_with("(1)")) {
+            assert!(names.iter().any(|name| name == line), "{name} names {line}");
+            named += 1;
+        }
+    }
+    assert!(named > 10, "only {named}");
+}
+
+#[test]
 fn schemas_are_fresh() {
     for name in SchemaName::value_variants() {
         let file = name.to_possible_value().unwrap().get_name().to_owned();
         let text = serde_json::to_string_pretty(&generate::schema_of(*name)).unwrap() + "\n";
         check(&format!("man/schema/{file}.json"), text.as_bytes());
     }
+}
+
+/// Checks every value of this output.
+fn fits(desk: &Desk, name: &str, args: &[&str]) {
+    let schema = desk.run(&["schema", name]).stdout;
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let ended = desk.run(args);
+    assert_ne!(ended.stdout, "", "{args:?}: {ended:?}");
+    for value in serde_json::Deserializer::from_str(&ended.stdout).into_iter::<serde_json::Value>() {
+        let value = value.unwrap();
+        let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{args:?}: {wrong:?} in {value}");
+    }
+    let nonsense = serde_json::json!({"type": "nonsense"});
+    assert!(!validator.is_valid(&nonsense), "{name} takes anything");
+}
+
+#[test]
+fn what_is_printed_fits_its_schema() {
+    let desk = Desk::new();
+    let everything = "[[think:hm]] [[tool:ls]] [[write:x]] [[read:x]] [[retry:1]] [[say:done]]";
+    for (prompt, args) in [
+        (everything, &["mock"][..]),
+        (everything, &["mock", "--session", "a name", "--marker", "--raw-events"]),
+        (everything, &["mock", "-P", "read-only", "--ephemeral"]),
+        (everything, &["mock", "--deny-tool", "bash"]),
+        ("[[error:rate_limit]]", &["mock", "-m", "mock-1"]),
+        ("[[loop]]", &["mock", "--max-turns", "2"]),
+        ("hello", &["nosuch"]),
+        ("hello", &["claude"]),
+    ] {
+        let all = [&["run", "-b"], args, &["-o"]].concat();
+        fits(&desk, "event", &[&all[..], &["stream-json", prompt]].concat());
+        fits(&desk, "result", &[&all[..], &["json", prompt]].concat());
+    }
+    fits(&desk, "sessions", &["sessions", "list", "--json"]);
+    fits(&desk, "backends", &["backends", "--json"]);
+    fits(&desk, "doctor", &["doctor", "--json", "mock", "claude"]);
 }

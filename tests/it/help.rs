@@ -38,6 +38,28 @@ fn every_option_of_run_and_resume_is_explained_and_in_a_group() {
     }
 }
 
+/// This command and everything below it.
+fn all_commands(command: &Command) -> Vec<&Command> {
+    let below = command.get_subcommands().filter(|command| command.get_name() != "help");
+    std::iter::once(command).chain(below.flat_map(all_commands)).collect()
+}
+
+#[test]
+fn every_argument_of_every_command_is_explained() {
+    let root = built();
+    let commands = commands(&root).flat_map(all_commands);
+    for command in commands {
+        for argument in command.get_arguments() {
+            let name = command.get_name();
+            assert!(
+                argument.get_help().is_some(),
+                "{name}: {} has no help",
+                argument.get_id()
+            );
+        }
+    }
+}
+
 #[test]
 fn every_variable_is_told_with_its_option() {
     let root = built();
@@ -110,7 +132,7 @@ fn a_slip_gets_a_suggestion() {
         desk.run(&["run", "-b", "mock", "--session", "ticket-1234", "hi"]).code,
         Some(0)
     );
-    let cases: [(&[&str], i32, &str); 12] = [
+    let cases: [(&[&str], i32, &str); 14] = [
         (&["rnu", "x"], 2, "agentctl run"),
         (&["fix the test"], 2, "agentctl run"),
         (&["run", "--modle", "x", "y"], 2, "'--model'"),
@@ -126,6 +148,8 @@ fn a_slip_gets_a_suggestion() {
         (&["sessions", "show", "ticket-124"], 7, "ticket-1234"),
         (&["sessions", "shwo", "x"], 2, "'show'"),
         (&["backends", "codx"], 2, "`codex`"),
+        (&["doctor", "codx"], 2, "`codex`"),
+        (&["sessions", "list", "-b", "codx"], 2, "`codex`"),
         (&["help", "enviroment"], 2, "`environment`"),
     ];
     for (args, code, suggestion) in cases {

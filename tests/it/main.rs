@@ -21,9 +21,28 @@ mod properties;
 mod readme;
 mod real;
 mod real_model;
+#[cfg(unix)]
+mod recording;
+#[cfg(unix)]
+mod restart;
 mod session;
 #[cfg(target_os = "linux")]
 mod supervise;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod world;
+
+/// A background job and `nohup` ignore signals, and so would everything that is started here: a test that interrupts an
+/// agent would wait for ever.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static HEAR_SIGNALS: extern "C" fn() = {
+    extern "C" fn hear_signals() {
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: nothing else runs yet, and the default is a valid disposition.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+    }
+    hear_signals
+};

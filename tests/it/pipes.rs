@@ -119,6 +119,20 @@ fn a_state_directory_that_cannot_be_written_costs_the_memory_and_not_the_answer(
 }
 
 #[test]
+fn without_a_place_for_private_files_it_is_told_what_to_set() {
+    let desk = Desk::new();
+    for line in ["agentctl run -b mock hello", "agentctl doctor mock"] {
+        let ended = desk.shell(&format!("TMPDIR=/proc/none {line}"));
+        assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
+        let told = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(told.contains("TMPDIR") && told.contains("/proc/none"), "{line}: {told}");
+        // A runtime directory that is somebody else's is not a reason to give up.
+        let other = desk.shell(&format!("XDG_RUNTIME_DIR=/proc/1 {line}"));
+        assert_eq!(other.code, Some(0), "{line}: {other:?}");
+    }
+}
+
+#[test]
 fn the_prompt_comes_from_an_argument_a_file_standard_input_or_two_of_them() {
     let desk = Desk::new();
     desk.file("task", "from a file");

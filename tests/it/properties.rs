@@ -405,7 +405,7 @@ proptest! {
                 (Ok(without), Ok(with_it)) => {
                     let mapped = visible(&without.launch) != visible(&with_it.launch);
                     let told = without.warnings != with_it.warnings;
-                    prop_assert!(mapped || told || is_moot(examined, support, base.permission), "{}: {examined:?} vanished beside {supported:?}", backend.name());
+                    prop_assert!(mapped || told || is_moot(examined, support, &base), "{}: {examined:?} vanished beside {supported:?}", backend.name());
                 }
             }
         }
@@ -428,9 +428,11 @@ fn conflicts(one: Feature, other: Feature) -> bool {
 
 /// Where the command need not change: nothing would be expanded, and some CLIs read everywhere, so that a directory matters
 /// only for writing.
-fn is_moot(feature: Feature, support: Support, permission: Permission) -> bool {
+fn is_moot(feature: Feature, support: Support, beside: &Request) -> bool {
+    // The only list of tools that these requests have is one that writes nothing.
+    let writes_where_told = beside.permission == Permission::Edit && beside.allow_tools.is_empty();
     (feature == Feature::Expand && support.note.contains("nothing"))
-        || (feature == Feature::AddDir && permission != Permission::Edit)
+        || (feature == Feature::AddDir && !writes_where_told)
 }
 
 #[test]

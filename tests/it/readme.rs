@@ -1,8 +1,9 @@
 //! The README holds: every command in it runs as shown, and its tables are those of the code.
 //!
 //! A `console` block is run line by line and its output compared, `…` standing for anything; `console terminal` is run on
-//! a terminal and compared with the screen. `file=PATH` puts a block into a file. A block with `no-run` needs what is not
-//! here; all of them are listed below, so that none is skipped unseen. `AGENTCTL_BLESS=1` writes the tables anew.
+//! a terminal and compared with the screen. `file=PATH` puts a block into a file. `needs=PROGRAM` is run where there is
+//! that program, and `sbatch` with a stand-in for Slurm. A block with `no-run` needs what is not here; all of them are
+//! listed below, so that none is skipped unseen. `AGENTCTL_BLESS=1` writes the tables anew.
 
 use crate::desk::{Desk, Ended};
 use crate::terminal::pty::{Pty, USUAL};
@@ -13,11 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The first line of every block that is not run, and of every command that runs this very test.
-const NOT_RUN: [&str; 5] = [
+const NOT_RUN: [&str; 7] = [
     "cargo test",
+    "cargo bench --bench end_to_end                     # everything; or name parts: … -- run memory",
     "cargo install --locked --path .                    # from a clone",
     "rustup target add x86_64-unknown-linux-musl",
-    "sbatch --array=1-100 --signal=TERM@60 --wrap \\",
+    "cargo install --locked cargo-deb && cargo deb      # target/debian/agentctl_….deb",
+    "tests/clis/drift                                   # installs them beside the tested ones, runs the tests of the real CLIs",
     "apiVersion: batch/v1",
 ];
 
@@ -66,7 +69,17 @@ impl Block {
     }
 
     fn file(&self) -> Option<&str> {
-        self.info.split_whitespace().find_map(|word| word.strip_prefix("file="))
+        self.value("file=")
+    }
+
+    fn value(&self, key: &str) -> Option<&str> {
+        self.info.split_whitespace().find_map(|word| word.strip_prefix(key))
+    }
+
+    /// Whether the program that it needs is not here.
+    fn misses_its_program(&self) -> bool {
+        self.value("needs=")
+            .is_some_and(|program| !Path::new("/usr/bin").join(program).exists())
     }
 
     fn commands(&self) -> Vec<Shown> {
@@ -141,6 +154,20 @@ fn run(desk: &Desk, block: &Block, shown: &Shown) -> Option<String> {
     (!fits(wanted, got)).then(|| format!("$ {command}\nshown:\n{wanted}\n\ngot:\n{got}\n{stderr}"))
 }
 
+/// An array of tasks as Slurm would run it: the last argument is the script of each task. What is wrong, if anything.
+fn run_tasks(desk: &Desk, block: &Block) -> Option<String> {
+    desk.file("tasks.txt", "the \"first\" $HOME\nthe second\nthe third\n");
+    let sbatch = "export AGENT_BACKEND=mock; sbatch() { for script; do :; done; for task in 1 2 3; do \
+                  SLURM_ARRAY_TASK_ID=$task sh -c \"$script\" || return; done; }\n";
+    let ended = desk.shell(&format!(
+        "{sbatch}{}\njq -r .responseText out-*.json",
+        block.lines.join("\n")
+    ));
+    let answers: Vec<&str> = ended.stdout.lines().filter(|line| !line.is_empty()).collect();
+    let right = ended.code == Some(0) && answers == ["the \"first\" $HOME", "the second", "the third"];
+    (!right).then(|| format!("{}\n{ended:?}", block.lines.join("\n")))
+}
+
 /// A repository with one commit, as the recipes expect it.
 fn project(desk: &Desk) {
     let ended = desk.shell(
@@ -173,6 +200,10 @@ fn every_command_runs_as_shown() {
             skipped.push(block.lines.first().cloned().unwrap_or_default());
         } else if let Some(name) = block.file() {
             write(&desk, &block, name);
+        } else if block.misses_its_program() {
+            eprintln!("not run, its program is not here: {}", block.lines.join("\n"));
+        } else if block.has("sbatch") {
+            wrong.extend(run_tasks(&desk, &block));
         } else if block.has("console") {
             for shown in block.commands() {
                 if NOT_RUN.contains(&shown.command.as_str()) {
@@ -190,6 +221,16 @@ fn every_command_runs_as_shown() {
     let mut listed = NOT_RUN.map(str::to_owned);
     listed.sort();
     assert_eq!(skipped, listed, "what is not run must be listed");
+}
+
+#[test]
+fn the_command_of_a_kubernetes_job_is_understood() {
+    let text = readme();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("command: ["));
+    let words = line.unwrap().trim_end_matches(']').split(", ");
+    let words = words.map(|word| word.trim_matches('"'));
+    let parsed = agentctl::cli::command().try_get_matches_from(words);
+    assert!(parsed.is_ok(), "{:?}", parsed.err().map(|error| error.to_string()));
 }
 
 fn exit_codes() -> String {

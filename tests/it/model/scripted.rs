@@ -33,7 +33,8 @@ pub struct Shared {
 #[derive(Default)]
 struct State {
     script: VecDeque<Step>,
-    last: Option<Step>,
+    /// The steps of the script that were taken, the last of which may be repeated.
+    played: Vec<Step>,
     forever: Option<Step>,
     rules: Vec<Rule>,
     requests: Vec<Request>,
@@ -71,6 +72,14 @@ impl Model {
     /// Adds a step while the model is already in use, for instance before a second turn.
     pub fn push(&self, step: Step) {
         self.shared.state().script.push_back(step);
+    }
+
+    /// Begins the script anew.
+    pub fn rewind(&self) {
+        let mut state = self.shared.state();
+        let state = &mut *state;
+        let played = state.played.drain(..).rev();
+        played.for_each(|step| state.script.push_front(step));
     }
 
     /// `http://127.0.0.1:PORT`, without a final slash.
@@ -147,13 +156,13 @@ impl State {
             return step;
         }
         if let Some(step) = self.script.pop_front() {
-            self.last = Some(step.clone());
+            self.played.push(step.clone());
             return step;
         }
         if let Some(step) = &self.forever {
             return step.clone();
         }
-        match &self.last {
+        match self.played.last() {
             Some(step) if step.calls_a_tool() => text(OVER),
             Some(step) => step.clone(),
             None => text(UNSCRIPTED),

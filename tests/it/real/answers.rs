@@ -21,7 +21,7 @@ fn the_three_formats_agree(cli: Cli) {
     let world = World::new(&model);
     let in_format = |format: &str| {
         let run = world.agentctl(["run", "-b", cli.name(), "-o", format, "what is the answer?"]);
-        run.run().exits(0)
+        run.arg("--record").arg(world.exchange()).run().exits(0)
     };
     in_format("text").stdout_is("the answer is 42\n");
     let whole = Turn::of(in_format("json"));
@@ -77,7 +77,7 @@ fn same_but_for_its_run(result: &Value) -> Value {
 
 fn streamed_answer(cli: Cli) {
     let gate = Gate::new();
-    let model = Model::start().then(text("first-second-third").chunks(3).gated(&gate));
+    let model = Model::start().then(text("first second third").chunks(3).gated(&gate));
     let world = World::new(&model);
     let running = run(&world, cli).stdin("count").spawn();
     let mut early = true;
@@ -91,11 +91,11 @@ fn streamed_answer(cli: Cli) {
     gate.open_wide();
     let turn = Turn::of(running.wait().exits(0));
     turn.check(early, "each piece arrives while the model is still talking");
-    turn.is("responseText", "first-second-third");
+    turn.is("responseText", "first second third");
     let pieces: Vec<_> = turn.told("text").iter().map(|event| event["text"].clone()).collect();
     let wanted = match can(cli, Feature::Streaming) {
-        true => json!(["first-", "second", "-third"]),
-        false => json!(["first-second-third"]),
+        true => json!(["first ", "second", " third"]),
+        false => json!(["first second third"]),
     };
     turn.check(json!(pieces) == wanted, &format!("the pieces are {wanted}"));
 }

@@ -14,8 +14,10 @@ for_every_cli! {
     a_conversation_that_was_killed,
     from_another_directory,
     unknown_session,
+    a_conversation_that_agentctl_has_never_seen,
     a_fork_leaves_the_original_alone,
     ephemeral,
+    a_look_that_leaves_nothing,
 }
 
 fn three_turns(cli: Cli) {
@@ -93,12 +95,24 @@ fn a_conversation_that_was_killed(cli: Cli) {
         answer.contains("the word is plum") && answer.ends_with("what was it?"),
         "it remembers",
     );
-    let third = ask(told(&world, &["resume", "--last"]), "and now?");
-    let answer = third.answer();
-    third.check(
-        answer.contains("the word is plum") && answer.ends_with("what was it? | and now?"),
-        "it still does",
-    );
+    for (command, prompt, ending) in [
+        (&["resume", "--last"][..], "and now?", "what was it? | and now?"),
+        (
+            &["resume", second.native_id()],
+            "and then?",
+            "what was it? | and now? | and then?",
+        ),
+    ] {
+        let next = ask(told(&world, command), prompt);
+        let answer = next.answer();
+        next.check(
+            answer.contains("the word is plum") && answer.ends_with(ending),
+            "it still does",
+        );
+        next.is("session", first.key());
+    }
+    let shown = world.agentctl(["sessions", "show", "--json", "work"]).run().exits(0);
+    shown.check(shown.json()["runs"] == 4, "the killed run counts");
 }
 
 #[cfg(not(unix))]
@@ -147,27 +161,61 @@ fn unknown_session(cli: Cli) {
     again.is("responseText", "go on | go on again");
 }
 
+fn a_conversation_that_agentctl_has_never_seen(cli: Cli) {
+    let model = Model::start()
+        .then(text("noted"))
+        .then(text("noted too"))
+        .then(recall());
+    let world = World::new(&model);
+    let first = ask(run(&world, cli).args(steady_model(cli)), "the word is plum");
+    ask(resume(&world, first.key()), "and pear");
+    // Another state directory is to agentctl what a conversation of the CLI's own is: it knows nothing of it.
+    let elsewhere = world.home().join("another-state").to_string_lossy().into_owned();
+    let anew = |command: &[&str]| told(&world, command).env("AGENTCTL_STATE_DIR", &elsewhere);
+    let id = first.native_id();
+    let resumed = ask(
+        anew(&["resume", "-b", cli.name(), id]).args(steady_model(cli)),
+        "which?",
+    );
+    resumed.is("resumed", "resumed");
+    resumed.is("sessionId", id);
+    resumed.is("responseText", "the word is plum | and pear | which?");
+    resumed.is("usage", usage(cli, 1));
+    let again = ask(anew(&["resume", resumed.key()]), "and now?");
+    again.is("responseText", "the word is plum | and pear | which? | and now?");
+    again.is("session", resumed.key());
+    again.is("usage", usage(cli, 1));
+}
+
 fn a_fork_leaves_the_original_alone(cli: Cli) {
     let model = Model::start().then(text("noted")).then(recall());
     let world = World::new(&model);
-    let first = ask(run(&world, cli), "the word is plum");
+    let first = ask(run(&world, cli).args(steady_model(cli)), "the word is plum");
     let fork = ask(resume(&world, first.key()).arg("--fork"), "and pear");
     fork.is("responseText", "the word is plum | and pear");
     fork.is("resumed", "forked");
+    fork.is("usage", usage(cli, 1));
     fork.check(fork.key() != first.key(), "it has a key of its own");
     fork.check(fork.native_id() != first.native_id(), "it has an id of its own");
 
     let original = ask(resume(&world, first.key()), "and apple");
     original.is("responseText", "the word is plum | and apple");
     original.is("sessionId", first.native_id());
-    let shown = world
-        .agentctl(["sessions", "show", "--json", fork.key()])
-        .run()
-        .exits(0);
+    let further = ask(resume(&world, fork.key()), "and cherry");
+    further.is("responseText", "the word is plum | and pear | and cherry");
+    let show = |key: &str| world.agentctl(["sessions", "show", "--json", key]).run().exits(0);
+    let shown = show(fork.key());
     shown.check(
         shown.json()["parent"] == first.key(),
         "the fork knows where it comes from",
     );
+    for key in [fork.key(), first.key()] {
+        let shown = show(key);
+        shown.check(
+            shown.json()["usage"] == usage(cli, 2),
+            "each has the sum of its own turns",
+        );
+    }
 }
 
 fn ephemeral(cli: Cli) {
@@ -185,6 +233,29 @@ fn ephemeral(cli: Cli) {
         let again = told(&world, &["resume", "-b", cli.name(), first.native_id()]);
         refused(again, "what was it?", 7, "session_not_found");
     }
+}
+
+/// Asking in a conversation without a trace: done, or refused before anything is asked.
+fn a_look_that_leaves_nothing(cli: Cli) {
+    let model = Model::start().then(text("noted")).then(recall());
+    let world = World::new(&model);
+    let first = ask(run(&world, cli), "the word is plum");
+    let look = resume(&world, first.key()).arg("--ephemeral");
+    match cli {
+        Cli::Claude => {
+            let look = ask(look, "what was it, quetschenpflaume?");
+            look.is("responseText", "the word is plum | what was it, quetschenpflaume?");
+            let traces = traces(&world, "quetschenpflaume");
+            look.check(traces.is_empty(), &format!("the home holds nothing of it: {traces:?}"));
+        }
+        _ => {
+            let refused = refused(look, "what was it?", 2, "usage");
+            refused.check(calls(&model) == 1, "the model is not asked");
+        }
+    }
+    let second = ask(resume(&world, first.key()), "and now?");
+    second.is("responseText", "the word is plum | and now?");
+    second.is("sessionId", first.native_id());
 }
 
 /// The files of the home that hold this word.

@@ -1,7 +1,7 @@
 //! A prompt is text: whatever it looks like, the model gets it, and the CLI acts on none of it. And what the model
 //! answers arrives, to the last byte.
 
-use super::{Turn, ask, run};
+use super::{Turn, ask, resume, run};
 use crate::model::{Model, big, big_text, ms, text};
 use crate::world::{Cli, Tree, World, for_every_cli};
 
@@ -39,21 +39,26 @@ fn furnish(world: &World) {
     }
 }
 
-/// Sends each prompt in a run of its own.
+/// Sends each prompt in a run of its own, and the last of them once more, to the conversation that it has begun.
 fn arrive_as_text(cli: Cli, prompts: &[&str]) {
     let model = Model::start().then(text("ok"));
     let world = World::new(&model);
     furnish(&world);
     let before = Tree::of(&world.project());
-    for prompt in prompts {
-        let turn = ask(run(&world, cli), prompt);
+    let mut conversation = String::new();
+    let last = prompts.last().expect("a prompt");
+    for (number, prompt) in prompts.iter().chain([last]).enumerate() {
+        let (run, earlier) = match number == prompts.len() {
+            true => (resume(&world, &conversation), 1),
+            false => (run(&world, cli), 0),
+        };
+        let turn = ask(run, prompt);
         turn.is("responseText", "ok");
         let request = model.last_request();
-        let got = request.user_texts().join("|");
-        turn.check(
-            got == as_received(cli, prompt),
-            &format!("{prompt:?} arrives as it is, not as {got:?}"),
-        );
+        let got = request.user_texts();
+        let wanted = vec![as_received(cli, prompt); earlier + 1];
+        turn.check(got == wanted, &format!("{prompt:?} arrives as it is, not as {got:?}"));
+        conversation = turn.key().to_owned();
         turn.check(!request.body.to_string().contains(SECRET), "no file is read");
         let changes = Tree::of(&world.project()).changes_since(&before, &[".git", ".opencode/.gitignore"]);
         turn.check(changes.is_empty(), &format!("nothing is made, not {changes:?}"));
@@ -106,28 +111,15 @@ fn a_prompt_of_a_megabyte(cli: Cli) {
     let prompt = big_text(1_000_000);
     let turn = ask(run(&world, cli), &prompt);
     let request = model.last_request();
-    turn.check(
-        request.last_user_text().trim_end() == prompt.trim_end(),
-        "all of it arrives",
-    );
+    turn.check(request.last_user_text() == prompt, "all of it arrives");
 }
 
 fn an_answer_for_a_slow_reader(cli: Cli) {
-    // Pi repeats all that was said with every piece of it, and dies of its own output where that is much.
-    let bytes = if cli == Cli::Pi { 500_000 } else { 2_000_000 };
-    let model = Model::start().then(big(bytes));
+    let model = Model::start().then(big(2_000_000));
     let world = World::new(&model);
-    let outcome = world
-        .agentctl(["run", "-b", cli.name(), "-o", "stream-json"])
-        .stdin("tell me all")
-        .read_slowly(32 * 1024, ms(5))
-        .run()
-        .exits(0);
-    let turn = Turn::of(outcome);
-    let whole = big_text(bytes);
-    turn.check(turn.answer().trim_end() == whole.trim_end(), "the answer is whole");
-    turn.check(
-        turn.joined("text").trim_end() == whole.trim_end(),
-        "its pieces are the answer",
-    );
+    let run = run(&world, cli).stdin("tell me all").read_slowly(32 * 1024, ms(5));
+    let turn = Turn::of(run.run().exits(0));
+    let whole = big_text(2_000_000);
+    turn.check(turn.answer() == whole, "the answer is whole, to the last byte");
+    turn.check(turn.joined("text") == whole, "its pieces are the answer");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Turn, ask, hostile, refused, resume, run};
+use super::{Turn, ask, calls, hostile, refused, resume, run};
 use crate::model::{Model, edit, read, shell, text, tool, write};
 use crate::world::{Cli, Tree, World, for_every_cli};
 
@@ -19,6 +19,7 @@ for_every_cli! {
     a_resumed_conversation_stays_read_only,
     deny_tool,
     allow_tool,
+    level_ask,
 }
 
 /// A world, what it held before, and the places where an attempt would show.
@@ -94,6 +95,8 @@ impl<'a> Cell<'a> {
         for (name, arguments) in self.escapes(cli) {
             model.push(tool(name, arguments));
         }
+        // A command that does nothing else, and fails by that.
+        model.push(shell(format!("touch '{}'", self.beyond("by-touch"))));
         // Whatever an escape has opened, this goes through it.
         model.push(shell(self.command("by-escape")));
         model.push(write(self.beyond("by-escape"), "x\n"));
@@ -162,6 +165,41 @@ impl<'a> Cell<'a> {
         turn.check(changes.is_empty(), &format!("the home is as it was, not {changes:?}"));
     }
 
+    /// Every attempt is told, and each as refused but for these, by their place.
+    fn tells_refusals(&self, turn: &Turn, cli: Cli, permitted: &[usize]) {
+        let ended = turn.told("tool_end");
+        if cli == Cli::Codex {
+            let named = turn.result()["deniedTools"].as_array().cloned().unwrap_or_default();
+            let kinds: Vec<_> = named.iter().filter_map(|tool| tool["kind"].as_str()).collect();
+            // A patch, a command that asked to be let out of the sandbox, and those that it stopped. Of a quick one of
+            // these Codex tells in an event or, as it happens, in its log alone.
+            let (patches, commands) = kinds.split_at(kinds.len().min(1));
+            turn.check(
+                patches == ["edit"] && commands.len() >= 2 && commands.iter().all(|kind| *kind == "bash"),
+                &format!("a patch and commands are refused, not {kinds:?}"),
+            );
+            let stopped = |event: &&&Value| event["output"].as_str().is_some_and(|text| text.contains("/by-touch"));
+            turn.check(
+                ended.iter().filter(stopped).all(|event| event["denied"] == true),
+                "the command that the sandbox stopped is told as refused",
+            );
+            return;
+        }
+        let attempts = calls(self.world.model()) - 1;
+        turn.check(
+            ended.len() == attempts,
+            &format!("{attempts} attempts are told, not {}", ended.len()),
+        );
+        for (place, event) in ended.iter().enumerate() {
+            let permitted = permitted.contains(&place);
+            turn.check(
+                event["ok"] == permitted && event["denied"] == !permitted,
+                &format!("attempt {place} works: {permitted}, not {event}"),
+            );
+        }
+        turn.check(turn.result()["deniedTools"] != json!([]), "the refused tools are named");
+    }
+
     fn reached(&self) -> bool {
         let requests = self.world.model().all_requests();
         requests.iter().any(|request| request.path.starts_with("/reached"))
@@ -177,6 +215,7 @@ fn is_its_own(cli: Cli, path: &Path) -> bool {
         Cli::Claude => within(&[
             ".claude.json",
             ".claude/backups",
+            ".claude/plugins",
             ".claude/projects",
             ".claude/sessions",
             ".claude/.last-cleanup",
@@ -235,7 +274,7 @@ fn stays_read_only(cell: &Cell, cli: Cli) {
     cell.confined(&turn, cli);
     let results = cell.world.model().last_request().tool_results().to_vec();
     turn.check(results[0].text.contains("two"), "reading works");
-    turn.check(turn.result()["deniedTools"] != json!([]), "the refused tools are named");
+    cell.tells_refusals(&turn, cli, &[0]);
 }
 
 fn edit_level(cli: Cli) {
@@ -268,6 +307,8 @@ fn only_edits(cell: &Cell, cli: Cli) {
         "the edit is made",
     );
     cell.confined(&turn, cli);
+    // Reading, writing and editing inside.
+    cell.tells_refusals(&turn, cli, &[0, 1, 3]);
 }
 
 fn full(cli: Cli) {
@@ -304,7 +345,11 @@ fn a_resumed_conversation_stays_read_only(cli: Cli) {
         model.push(text("tried"));
     };
     attempts();
-    let second = refused(resume(&world, first.key()), "try", 8, "permission_denied");
+    // What the environment would give to a new conversation is not given to this one.
+    let generous = resume(&world, first.key())
+        .env("AGENTCTL_PERMISSION", "full")
+        .env("ALLOWED_TOOLS", "bash,edit,write");
+    let second = refused(generous, "try", 8, "permission_denied");
     let changes = cell.changes();
     second.check(
         changes.is_empty(),
@@ -364,4 +409,18 @@ fn allow_tool(cli: Cli) {
         &format!("the project is as it was, not {changes:?}"),
     );
     cell.confined(&turn, cli);
+}
+
+/// Nobody can be asked yet, so it is neither more nor less than was wanted: it is nothing.
+fn level_ask(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    let turn = refused(run(&world, cli).args(["-P", "ask"]), "try", 2, "usage");
+    turn.check(
+        turn.outcome.stderr().contains("reserved") && turn.outcome.stderr().contains("hint: "),
+        "it says why, and what to do",
+    );
+    turn.check(model.all_requests().is_empty(), "nothing is started");
+    turn.check(world.home_tree() == cell.home, "the home is as it was");
 }

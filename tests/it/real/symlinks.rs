@@ -63,6 +63,7 @@ impl<'a> Place<'a> {
         let run = self
             .world
             .agentctl(["run", "-b", cli.name(), "-P", "edit", "-o", "json"]);
+        let run = run.arg("--record").arg(self.world.exchange());
         run.stdin("change it").patience(LONG)
     }
 

@@ -36,6 +36,18 @@ fn the_screen_ends_with_tools_answer_and_the_exact_command_that_goes_on() {
 }
 
 #[test]
+fn a_run_that_waits_its_turn_says_so() {
+    let desk = Desk::new();
+    let store = agentctl::session::Store::open(desk.path("state")).unwrap();
+    let claim = store.claim_name("busy", agentctl::session::Wait::No).unwrap();
+    let pty = start(mock(&desk, "[[say:my turn]]", &["--session", "busy"]), USUAL);
+    pty.wait_for("waiting for another run of this conversation");
+    drop(claim);
+    pty.wait_for("my turn");
+    assert_eq!(pty.close().status.code(), Some(0));
+}
+
+#[test]
 fn the_spinner_tells_time_and_tool() {
     let desk = Desk::new();
     let steps = [
@@ -51,6 +63,22 @@ fn the_spinner_tells_time_and_tool() {
     let closed = pty.close();
     assert_eq!(closed.status.code(), Some(130));
     assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+#[test]
+fn the_spinner_tells_what_it_took_so_far() {
+    let desk = Desk::new();
+    // A recording as far as its tool call: one answer of the model is paid for.
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/pi/text-around-tool/stdout");
+    desk.script(
+        "pi",
+        &format!("#!/bin/sh\nsed '/tool_execution_start/q' '{recording}'\nexec sleep 1000\n"),
+    );
+    let args = ["run", "-b", "pi", "-P", "full", "--cli-path", "./pi", "hello"];
+    let mut pty = start(on_a_terminal(&desk, &args), USUAL);
+    pty.wait_for("pi · bash echo hi · 26 tokens · $0.0001");
+    pty.send("\x03");
+    assert_eq!(pty.close().status.code(), Some(130));
 }
 
 /// What is expected of the display.

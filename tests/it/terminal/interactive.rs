@@ -3,6 +3,7 @@
 use super::pty::USUAL;
 use super::{on_a_terminal, start};
 use crate::desk::Desk;
+use std::process::Command;
 
 /// A CLI with a user interface of one question: it tells what it was given and ends with 7.
 pub fn user_interface(desk: &Desk) {
@@ -20,23 +21,17 @@ pub fn user_interface(desk: &Desk) {
     );
 }
 
+/// `agentctl run -i` with that CLI in the place of Claude Code.
+fn interactive(desk: &Desk, more: &[&str]) -> Command {
+    let args = ["run", "-i", "-b", "claude", "-P", "edit", "--cli-path", "./ui"];
+    on_a_terminal(desk, &[&args, more].concat())
+}
+
 #[test]
 fn the_cli_gets_the_terminal_the_keys_and_the_same_settings_and_its_exit_code_is_ours() {
     let desk = Desk::new();
     user_interface(&desk);
-    let args = [
-        "run",
-        "-i",
-        "-b",
-        "claude",
-        "-P",
-        "edit",
-        "-m",
-        "opus",
-        "--cli-path",
-        "./ui",
-    ];
-    let mut pty = start(on_a_terminal(&desk, &args), USUAL);
+    let mut pty = start(interactive(&desk, &["-m", "opus"]), USUAL);
     pty.wait_for("all a terminal");
     pty.wait_for("what? ");
     pty.send("\x03");
@@ -59,12 +54,53 @@ fn the_cli_gets_the_terminal_the_keys_and_the_same_settings_and_its_exit_code_is
 }
 
 #[test]
+fn a_user_interface_that_was_closed_has_ended() {
+    for (code, told) in [(0, "ok"), (3, "crashed"), (130, "interrupted")] {
+        let desk = Desk::new();
+        desk.script("ui", &format!("#!/bin/sh\nexit {code}\n"));
+        let closed = start(interactive(&desk, &[]), USUAL).close();
+        assert_eq!(closed.status.code(), Some(code), "{}", closed.screen);
+        let listed = desk.run(&["sessions"]).stdout;
+        let last = listed.lines().last().unwrap_or_default();
+        assert!(last.contains(&format!(" {told} ")), "{code}: {listed}");
+    }
+}
+
+#[test]
 fn without_a_terminal_there_is_no_user_interface() {
     let desk = Desk::new();
     user_interface(&desk);
     let ended = desk.run(&["run", "-i", "-b", "claude", "--cli-path", "./ui"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.stderr.contains("terminal"), "{ended:?}");
+}
+
+#[test]
+fn what_nobody_would_do_there_is_refused() {
+    let desk = Desk::new();
+    user_interface(&desk);
+    desk.file("schema.json", "{}");
+    for option in [
+        &["--schema", "schema.json"][..],
+        &["--timeout", "5s"],
+        &["--max-turns", "3"],
+        &["--record", "file"],
+        &["--marker"],
+        &["-o", "json"],
+    ] {
+        let closed = start(interactive(&desk, option), USUAL).close();
+        assert_eq!(closed.status.code(), Some(2), "{option:?}: {}", closed.screen);
+        assert!(closed.screen.contains("--interactive"), "{option:?}: {}", closed.screen);
+    }
+    // Values of the configuration and the environment are for headless runs: they do not get in the way.
+    desk.file("task", "from a file");
+    let mut command = interactive(&desk, &["-f", "task"]);
+    command.env("AGENTCTL_TIMEOUT", "5s").env("BACKEND_MAX_TURNS", "3");
+    let mut pty = start(command, USUAL);
+    pty.wait_for("arg from a file");
+    pty.wait_for("what? ");
+    pty.send("hello\r");
+    assert_eq!(pty.close().status.code(), Some(7));
 }
 
 #[test]

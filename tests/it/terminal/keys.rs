@@ -33,7 +33,7 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
 }
 
 /// A shell with job control on a terminal.
-fn shell(desk: &Desk) -> Pty {
+pub fn shell(desk: &Desk) -> Pty {
     let mut command = desk.program("/bin/bash");
     command.args(["--norc", "--noprofile", "-i"]);
     command.env("TERM", "xterm").env("PS1", "ready> ");

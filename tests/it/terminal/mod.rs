@@ -1,9 +1,11 @@
 //! What a person at a terminal sees, and what their keys do.
 
+mod complete;
 mod display;
 mod hostile;
 mod interactive;
 mod keys;
+mod picture;
 pub mod pty;
 
 use crate::desk::Desk;

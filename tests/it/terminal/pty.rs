@@ -144,7 +144,8 @@ impl Pty {
         }
     }
 
-    fn screen(&self) -> String {
+    /// The screen as it is now, cell by cell.
+    pub fn parsed(&self) -> vt100::Parser {
         let bytes = self.written.lock().unwrap();
         let mut parser = vt100::Parser::new(some(1), some(1), 0);
         for (position, (from, (rows, columns))) in self.sizes.iter().enumerate() {
@@ -152,7 +153,11 @@ impl Pty {
             let until = self.sizes.get(position + 1).map_or(bytes.len(), |(next, _)| *next);
             parser.process(&bytes[*from..until]);
         }
-        let contents = parser.screen().contents();
+        parser
+    }
+
+    fn screen(&self) -> String {
+        let contents = self.parsed().screen().contents();
         let lines: Vec<&str> = contents
             .lines()
             .map(str::trim_end)

@@ -12,7 +12,8 @@
 //! that holds nothing of the machine's. It is removed when it is dropped, and kept when the test fails or
 //! `AGENTCTL_KEEP_WORLD` is set, with the whole of the model's requests in `requests.jsonl`. A failed assertion of an
 //! `Outcome` prints the command as it can be typed, both outputs, the raw exchanges that were recorded,
-//! and the model's requests in short.
+//! and the model's requests in short. With `AGENTCTL_HOLD` set it then waits for a line of input before the test ends:
+//! the world is still there, and the model plays its script again for whoever types the command.
 //!
 //! A scenario for the real CLIs is a function of [`Cli`], turned into five tests by [`for_every_cli!`]:
 //! `cargo test --test it SCENARIO` runs it for all five, `AGENTCTL_REAL_BACKEND=codex` narrows to one. On a

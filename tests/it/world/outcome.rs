@@ -1,7 +1,10 @@
 //! How a run ended, with assertions whose failures can be repeated by hand.
 
+use std::env;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::thread;
 
 use serde_json::Value;
 
@@ -100,19 +103,62 @@ impl Outcome<'_> {
 
     /// Fails the test with everything that is needed to repeat the run by hand.
     pub fn fail(&self, expected: &str) -> ! {
+        let report = format!("expected: {expected}\n{}", self.report());
+        self.world.is_first_report();
+        if env::var_os("AGENTCTL_HOLD").is_some() {
+            self.hold(&report);
+        }
+        panic!("{report}");
+    }
+
+    fn report(&self) -> String {
         let ended = match self.status {
             Some(status) => status.to_string(),
             None => "killed, its time was over".to_owned(),
         };
         let raw: String = self.world.recorded().iter().map(exchange).collect();
-        panic!(
-            "expected: {expected}\ncommand: {}\nended: {ended}\nstdout:\n{}\nstderr:\n{}\n{raw}the model's requests:\n{}\n",
+        format!(
+            "command: {}\nended: {ended}\nstdout:\n{}\nstderr:\n{}\n{raw}the model's requests:\n{}\n{}",
             self.typed,
             shortened(&self.stdout()),
             shortened(&self.stderr()),
             self.world.model().report(),
-        );
+            again(),
+        )
     }
+
+    /// Keeps the world and the model, so that the command can be typed, until a line is entered. The model plays its
+    /// script from the beginning.
+    fn hold(&self, report: &str) {
+        let model = self.world.model();
+        model.rewind();
+        // Not eprintln: the test harness would keep it until the test has ended.
+        let _ = writeln!(
+            io::stderr(),
+            "{report}\nthe model at {} plays its script again; press Enter to go on",
+            model.url()
+        );
+        let _ = io::stdin().read_line(&mut String::new());
+    }
+}
+
+/// A test may also fail by a panic of its own: then the last run is told all the same.
+impl Drop for Outcome<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() && self.world.is_first_report() {
+            eprintln!("{}", self.report());
+        }
+    }
+}
+
+/// How to run the test again: its thread has its name, unless all tests share one.
+fn again() -> String {
+    let thread = thread::current();
+    let name = thread.name().filter(|name| *name != "main").unwrap_or("NAME");
+    format!(
+        "to run it again: AGENTCTL_REAL=require cargo test --test it -- --exact {name}\n\
+         and to type the command above yourself, with AGENTCTL_HOLD=1 before it, which keeps the model when it fails\n"
+    )
 }
 
 fn exchange((path, lines): &(PathBuf, String)) -> String {

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 use uuid::Uuid;
@@ -27,6 +27,7 @@ pub struct World<'a> {
     token: String,
     environment: BTreeMap<String, String>,
     exchanges: AtomicUsize,
+    reported: AtomicBool,
 }
 
 impl<'a> World<'a> {
@@ -45,6 +46,7 @@ impl<'a> World<'a> {
             token,
             environment: BTreeMap::new(),
             exchanges: AtomicUsize::new(0),
+            reported: AtomicBool::new(false),
         };
         world.environment = world.scrubbed_environment();
         world.git_init();
@@ -167,6 +169,11 @@ impl<'a> World<'a> {
             .into_iter()
             .map(|(pid, command)| format!("{pid} {command}"))
             .collect()
+    }
+
+    /// Whether no run of this world was reported yet as the one at which the test failed. It is from now on.
+    pub(super) fn is_first_report(&self) -> bool {
+        !self.reported.swap(true, Ordering::Relaxed)
     }
 
     /// Ends every process of this world.

@@ -154,6 +154,8 @@ impl<'a> Run<'a> {
             Stdio::piped()
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        heed_interrupts(&mut command);
         let typed = self.typed();
         let mut child = command
             .spawn()
@@ -210,6 +212,21 @@ impl<'a> Run<'a> {
     }
 }
 
+/// A shell that starts the tests in the background has them ignore interrupts, and what they start would do the same.
+#[cfg(unix)]
+fn heed_interrupts(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let heed = || {
+        for signal in [libc::SIGINT, libc::SIGQUIT] {
+            // SAFETY: a call that is safe after a fork, without a handler.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(heed) };
+}
+
 /// A program that was started.
 pub struct Running<'a> {
     world: &'a World<'a>,
@@ -262,7 +279,7 @@ impl<'a> Running<'a> {
         self.stderr.wait_for_end(DRAIN);
         Outcome {
             world: self.world,
-            typed: self.typed,
+            typed: std::mem::take(&mut self.typed),
             status,
             stdout: self.stdout.bytes(),
             stderr: self.stderr.bytes(),
@@ -279,6 +296,21 @@ impl<'a> Running<'a> {
                 return None;
             }
             thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// A test that failed while it waited for something else still tells what it was running.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() && !self.typed.is_empty() && self.world.is_first_report() {
+            let stderr = String::from_utf8_lossy(&self.stderr.bytes()).into_owned();
+            eprintln!(
+                "still running: {}\nstdout so far:\n{}\nstderr so far:\n{stderr}\nthe model's requests:\n{}",
+                self.typed,
+                self.stdout_so_far(),
+                self.world.model().report(),
+            );
         }
     }
 }

@@ -150,6 +150,7 @@ fn a_failed_assertion_shows_the_command_the_outputs_and_the_requests() {
         "to out",
         "to err",
         "requests:\n  (none)",
+        "to run it again: AGENTCTL_REAL=require cargo test --test it -- --exact ",
     ] {
         assert!(message.contains(part), "{part} is missing in: {message}");
     }

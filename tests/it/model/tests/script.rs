@@ -25,6 +25,15 @@ fn the_last_step_repeats_but_a_tool_call_does_not() {
 }
 
 #[test]
+fn a_script_can_be_played_from_its_beginning() {
+    let model = Model::start().then(text("first")).then(text("second"));
+    let said = || whole(&model, MESSAGES, &anthropic(false))["content"][0]["text"].take();
+    assert_eq!([said(), said(), said()], ["first", "second", "second"]);
+    model.rewind();
+    assert_eq!([said(), said(), said()], ["first", "second", "second"]);
+}
+
+#[test]
 fn a_rule_answers_before_the_script_and_takes_no_step() {
     let model = Model::start()
         .then(text("script"))

@@ -1,0 +1,115 @@
+//! What the tabulator key does: values of this machine, and none that a shell would obey.
+
+use super::keys::shell;
+use crate::desk::{Desk, Ended};
+
+/// A desk with a backend and profiles of its own, and conversations of these names.
+fn desk(names: &[&str]) -> Desk {
+    let desk = Desk::new();
+    let config = desk.path("home").join(".config/agentctl");
+    std::fs::create_dir_all(&config).unwrap();
+    let text = "[backends.qwen]\nprogram = \"qwen\"\ndialect = \"claude\"\nargs = []\n\n\
+                [profiles.nightly]\npermission = \"edit\"\n";
+    std::fs::write(config.join("config.toml"), text).unwrap();
+    for name in names {
+        let ended = desk.run(&["run", "-b", "mock", "--session", name, "hello"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    desk
+}
+
+/// What a shell's script is answered for these words, the last of which is to be completed.
+fn offered(desk: &Desk, shell: &str, words: &[&str]) -> Vec<String> {
+    let mut command = desk.agentctl(&["--", "agentctl"]);
+    command.args(words).env("AGENTCTL_COMPLETE", shell);
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    let ended = Ended::of(&mut command);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let values = ended.stdout.split(['\n', '\x0b']).map(|line| {
+        let value = line.split('\t').next().unwrap_or_default();
+        value.to_owned()
+    });
+    values.filter(|value| !value.is_empty()).collect()
+}
+
+#[test]
+fn every_shell_is_offered_what_there_is_on_this_machine() {
+    let desk = desk(&["ticket-77"]);
+    let key = desk
+        .shell("agentctl sessions list --json | jq -r '.[0].session[:8]'")
+        .stdout;
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        for (words, wanted) in [
+            (&["ses"][..], "sessions"),
+            (&["run", "-b", "q"], "qwen"),
+            (&["run", "--profile", "n"], "nightly"),
+            (&["resume", "tick"], "ticket-77"),
+            (&["resume", key.trim()], key.trim()),
+            (&["run", "--session", "t"], "ticket-77"),
+            (&["sessions", "show", "t"], "ticket-77"),
+            (&["sessions", "--name", "t"], "ticket-77"),
+            (&["run", "-P", "r"], "read-only"),
+            (&["run", "-o", "s"], "stream-json"),
+            (&["run", "--deny-tool", "b"], "bash"),
+            (&["run", "-b", "mock", "--option", "t"], "transcript="),
+            (&["run", "--option", "max"], "max-budget-usd="),
+            (&["doctor", "mock", "q"], "qwen"),
+            (&["backends", "cod"], "codex"),
+            (&["config", "show", "--profile", ""], "nightly"),
+        ] {
+            let values = offered(&desk, shell, words);
+            let found = values.iter().any(|value| value.split(':').next() == Some(wanted));
+            assert!(found, "{shell} {words:?}: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_a_blank_is_completed_to_one_word() {
+    let desk = desk(&["ops room"]);
+    let mut pty = shell(&desk);
+    pty.send(". <(agentctl completions bash)\r");
+    pty.wait_for_times("ready> ", 2);
+    pty.send("agentctl resume op\t'[[recall]]'\r");
+    pty.wait_for_times("hello", 1);
+    pty.wait_for_times("ready> ", 3);
+    pty.send("exit $?\r");
+    let closed = pty.close();
+    assert_eq!(closed.status.code(), Some(0), "{}", closed.screen);
+}
+
+#[test]
+fn a_name_that_a_stranger_chose_is_no_command() {
+    let desk = desk(&[
+        "evil $(touch obeyed)",
+        "evil; touch obeyed",
+        "evil`touch obeyed`",
+        "evil\n\x1b[2J",
+    ]);
+    let mut pty = shell(&desk);
+    pty.send(". <(agentctl completions bash)\r");
+    pty.wait_for_times("ready> ", 2);
+    // One after the other, each by what is unique in it.
+    for (position, unique) in ["evil\\ ", "evil\\;", "evil\\`"].into_iter().enumerate() {
+        pty.send(&format!("agentctl resume {unique}\t'go on'\r"));
+        pty.wait_for_times("ready> ", 3 + position);
+    }
+    pty.send("exit\r");
+    let closed = pty.close();
+    assert!(!desk.path("project").join("obeyed").exists(), "{}", closed.screen);
+    assert_eq!(
+        closed.written.matches("agentctl resume").count(),
+        6,
+        "{}",
+        closed.screen
+    );
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let values = offered(&desk, shell, &["resume", ""]);
+        assert!(
+            !values.iter().any(|value| value.contains('\x1b')),
+            "{shell}: {values:?}"
+        );
+    }
+    let unquoted = offered(&desk, "powershell", &["resume", "evil"]);
+    assert!(unquoted.is_empty(), "{unquoted:?}");
+}
