@@ -1,4 +1,5 @@
-//! The parts without IO: the framer, each decoder, the reporters. `cargo bench --bench pure [-- NAME]`.
+//! The parts that a run is made of: the framer, each decoder, the reporters, the store. `cargo bench --bench pure [-- NAME]`.
+//! How the store behaves when it is full is measured by `--bench store`.
 
 mod streams;
 
@@ -7,6 +8,7 @@ use agentctl::event::Event;
 use agentctl::lines::{Frame, Framer, LINE_CAP};
 use agentctl::report::{Json, Pace, Report, StreamJson, Surroundings, Text};
 use agentctl::request::Request;
+use agentctl::session::{Key, LockId, Record, Store};
 use agentctl::tool::ToolKind;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -113,5 +115,25 @@ fn reporters(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(pure, framer, decoders, reporters);
+fn store(criterion: &mut Criterion) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = Store::open(directory.path()).expect("a store");
+    let key = Key::fresh();
+    let mut record = Record::new(key, LockId::of_key(key), "mock", "/", jiff::Timestamp::now());
+    record.name = Some("a name".to_owned());
+    record.refresh_native_id("d5c43934-51e6-45f7-b52e-75afe3cbe846");
+    store.put(&record).expect("a place to write");
+    let mut group = criterion.benchmark_group("store");
+    group.bench_function("put, synced", |bencher| bencher.iter(|| store.put(black_box(&record))));
+    group.bench_function("put, not synced", |bencher| {
+        bencher.iter(|| store.put_unsynced(black_box(&record)).map(drop));
+    });
+    group.bench_function("get", |bencher| bencher.iter(|| store.get(black_box(&key)).is_ok()));
+    group.bench_function("by name", |bencher| {
+        bencher.iter(|| store.by_name(black_box("a name")).is_ok())
+    });
+    group.bench_function("last", |bencher| bencher.iter(|| black_box(store.last()).is_some()));
+}
+
+criterion_group!(pure, framer, decoders, reporters, store);
 criterion_main!(pure);

@@ -27,7 +27,7 @@ impl Driver for Host {
     }
 
     fn batch_end(&mut self) {
-        self.spool.push(&self.batch);
+        self.spool.push(&mut self.batch);
         self.batch.clear();
     }
 
@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ending = runtime.block_on(run(of_program, &mut host))?;
     let exit = ending.exit;
     let last = format!("ended {:?} code {:?} signal {:?}\n", ending.why, exit.code, exit.signal);
-    host.spool.push(last.as_bytes());
+    host.spool.push(&mut last.into_bytes());
     host.spool.finish(Some(Duration::from_secs(2)))?;
     Ok(())
 }

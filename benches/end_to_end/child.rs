@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What this process is to play.
 pub const ROLE: &str = "AGENTCTL_BENCH_ROLE";
 
-/// Plays a role: `nothing`, `file PATH`, `repeat BACKEND BYTES`, `growing ANSWER PIECE` or `clock`.
+/// Plays a role: `nothing`, `file PATH`, `repeat BACKEND BYTES`, `line BYTES`,
+/// `growing ANSWER PIECE` or `clock`.
 pub fn play(role: &str) {
     let words: Vec<&str> = role.split(' ').collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
@@ -16,6 +17,7 @@ pub fn play(role: &str) {
     let _ = match words.as_slice() {
         ["file", path] => File::open(path).and_then(|mut file| io::copy(&mut file, &mut stdout()).map(drop)),
         ["repeat", backend, _] => repeat(backend, number(2)),
+        ["line", _] => line(number(1) as usize),
         ["growing", ..] => {
             let mut out = stdout();
             streams::growing_answer(number(1) as usize, number(2) as usize, |line| {
@@ -45,6 +47,17 @@ fn repeat(backend: &str, bytes: u64) -> io::Result<()> {
     for _ in 0..recording.repeats(bytes) / at_once {
         out.write_all(&many)?;
     }
+    out.write_all(&recording.tail)
+}
+
+/// Claude's answer in one piece of so many bytes.
+fn line(bytes: usize) -> io::Result<()> {
+    let recording = streams::recording("claude");
+    let mut out = stdout();
+    out.write_all(&recording.head)?;
+    out.write_all(br#"{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":""#)?;
+    out.write_all(&vec![b'a'; bytes])?;
+    out.write_all(b"\"}]}}\n")?;
     out.write_all(&recording.tail)
 }
 

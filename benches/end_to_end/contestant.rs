@@ -152,7 +152,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The most memory that a process had, in kilobytes, seen from outside until it ends.
+/// The most memory that a process had, in bytes, seen from outside until it ends.
 pub fn peak_memory(mut child: Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -160,9 +160,9 @@ pub fn peak_memory(mut child: Child) -> u64 {
         let mut text = String::new();
         let read = File::open(&status).and_then(|mut file| file.read_to_string(&mut text));
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok());
+        let now: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok());
         if let (Ok(_), Some(now)) = (read, now) {
-            peak = peak.max(now);
+            peak = peak.max(1024 * now);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
