@@ -3,116 +3,7 @@
 //! The CLIs emit what strict readers choke on: half a surrogate pair, a key twice, invalid UTF-8, a byte-order mark.
 //! `Reader::read` parses a line in place; only a line that fails is mended in a buffer and parsed again.
 
-use serde::{Deserialize, Deserializer};
-use std::borrow::Cow;
-
-/// A string field that may be absent, `null` or of another type: then it is empty. Borrows where it can.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text<'a>(pub Cow<'a, str>);
-
-impl std::ops::Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text)))
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Text::default())
-            }
-
-            fn visit_none<E>(self) -> Result<Self::Value, E> {
-                Ok(Text::default())
-            }
-
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-                deserializer.deserialize_any(self)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Text::default())
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(number.to_string())))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-                while items.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(Text::default())
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-                while entries
-                    .next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?
-                    .is_some()
-                {}
-                Ok(Text::default())
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// A field of a type that may not be what we expect: then it is the default, and the line around it is still read. The
-/// value must be syntactically sound JSON.
-pub fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    let raw = <&serde_json::value::RawValue>::deserialize(deserializer)?;
-    Ok(parse_text(raw.get()).unwrap_or_default())
-}
-
-/// The value of a field that stands right at the beginning of `bytes`, and what follows it: `field` is all that comes
-/// before the value, its value a string of small letters. The rest is not looked at and may be no JSON at all. `None`
-/// where only a parser can tell.
-///
-/// The CLIs begin their lines with `{"type":"…"`. To know the type is to know what to parse the line as, so that it is
-/// parsed once.
-pub fn leading<'a>(bytes: &'a [u8], field: &str) -> Option<(&'a str, &'a [u8])> {
-    let value = bytes.strip_prefix(field.as_bytes())?.strip_prefix(b"\"")?;
-    let length = value
-        .iter()
-        .take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_')
-        .count();
-    let (value, rest) = value.split_at(length);
-    Some((std::str::from_utf8(value).ok()?, rest.strip_prefix(b"\"")?))
-}
+use serde::Deserialize;
 
 /// Reads lines of JSON. Keeps the buffers that mended lines borrow from.
 #[derive(Debug, Default)]
@@ -155,7 +46,7 @@ fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
 
 /// The parser of a type is compiled once for all who read it: there are many types, and each is some kilobytes.
 #[inline(never)]
-fn parse_text<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+pub(super) fn parse_text<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
@@ -210,6 +101,8 @@ fn surrogate(bytes: &[u8], position: usize) -> Option<Surrogate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::field::{Text, lenient};
+    use std::borrow::Cow;
 
     #[derive(Debug, Default, PartialEq, Deserialize)]
     #[serde(default)]
@@ -265,29 +158,6 @@ mod tests {
             read(b"\xef\xbb\xbf{\"text\":\"a\xffb\"}"),
             Some(("a\u{fffd}b".into(), 0))
         );
-    }
-
-    #[test]
-    fn a_field_of_another_type_is_its_default() {
-        assert_eq!(read(br#"{"text":null,"number":"x"}"#), Some((String::new(), 0)));
-        assert_eq!(read(br#"{"text":{"a":[1]},"number":{}}"#), Some((String::new(), 0)));
-        assert_eq!(read(br#"{"text":7,"number":null}"#), Some(("7".into(), 0)));
-    }
-
-    #[test]
-    fn a_leading_field_is_read_only_where_it_leads() {
-        let line = br#"{"type":"system","subtype":"init","x":1}"#;
-        let (kind, rest) = leading(line, r#"{"type":"#).unwrap();
-        assert_eq!((kind, leading(rest, r#","subtype":"#).unwrap().0), ("system", "init"));
-        for line in [
-            &b""[..],
-            br#"{"type":"a"#,
-            br#"{"type":"a\u0062"}"#,
-            br#"{"type":7}"#,
-            br#"{ "type":"a"}"#,
-        ] {
-            assert_eq!(leading(line, r#"{"type":"#), None, "{line:?}");
-        }
     }
 
     #[test]

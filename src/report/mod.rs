@@ -2,6 +2,7 @@
 //! own (`spool`) carries the bytes to the reader.
 
 mod json;
+mod json_text;
 mod plain;
 mod progress;
 mod sanitize;

@@ -3,9 +3,11 @@
 //! With partial messages every block comes twice, as deltas and then whole; a dropped connection makes the CLI ask
 //! again, and what was shown of the first try is then no part of the answer.
 
+use super::head::Told;
 use super::tools;
 use super::wire::{Block, Denial, MessageLine, MessageUsage, StreamLine};
-use crate::backend::wire::{Reader, Text};
+use crate::backend::field::Text;
+use crate::backend::wire::{Reader, Unreadable};
 use crate::backend::{Output, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
 use crate::event::Usage;
@@ -95,19 +97,13 @@ impl Messages {
         match &*event.kind {
             "content_block_delta" => {
                 let Some(delta) = &event.delta else { return };
-                self.current.streamed_text += delta.text.len();
-                self.current.streamed_thinking += delta.thinking.len();
-                self.current.shown |= !delta.text.is_empty();
-                out.text(&delta.text);
-                out.thinking(&delta.thinking);
+                self.text_piece(&delta.text, out);
+                self.thinking_piece(&delta.thinking, out);
             }
-            "content_block_start" => {
-                self.current.streamed_text = 0;
-                self.current.streamed_thinking = 0;
-            }
+            "content_block_start" => self.block_start(),
             "message_start" => {
                 if let Some(message) = &event.message {
-                    self.begin(&message.id, message.usage, State::Streaming, out);
+                    self.begin(&message.id, message.usage.unwrap_or_default(), State::Streaming, out);
                 }
             }
             "message_delta" => {
@@ -116,9 +112,41 @@ impl Messages {
                     out.usage(self.spent.plus(self.current.usage));
                 }
             }
-            "message_stop" => self.current.state = State::Ended,
+            "message_stop" => self.message_stop(),
             _ => {}
         }
+    }
+
+    /// The same from the head of a line. Nothing has happened if its piece cannot be read.
+    pub fn told(&mut self, told: Told<'_>, reader: &mut Reader, out: &mut Output<'_>) -> Result<(), Unreadable> {
+        match told {
+            Told::Nothing => {}
+            Told::Text(piece) => self.text_piece(&reader.read::<Text<'_>>(piece)?, out),
+            Told::Thinking(piece) => self.thinking_piece(&reader.read::<Text<'_>>(piece)?, out),
+            Told::BlockStart => self.block_start(),
+            Told::MessageStop => self.message_stop(),
+        }
+        Ok(())
+    }
+
+    fn text_piece(&mut self, text: &str, out: &mut Output<'_>) {
+        self.current.streamed_text += text.len();
+        self.current.shown |= !text.is_empty();
+        out.text(text);
+    }
+
+    fn thinking_piece(&mut self, thinking: &str, out: &mut Output<'_>) {
+        self.current.streamed_thinking += thinking.len();
+        out.thinking(thinking);
+    }
+
+    fn block_start(&mut self) {
+        self.current.streamed_text = 0;
+        self.current.streamed_thinking = 0;
+    }
+
+    fn message_stop(&mut self) {
+        self.current.state = State::Ended;
     }
 
     /// A message begins, unless it is the one that we are at.
@@ -157,7 +185,7 @@ impl Messages {
         }
         let own = line.parent_tool_use_id.is_empty();
         if own && &*message.model != "<synthetic>" {
-            self.begin(&message.id, message.usage, State::Ended, out);
+            self.begin(&message.id, message.usage.unwrap_or_default(), State::Ended, out);
         }
         self.each_block(message.content, |messages, block| match &*block.kind {
             "text" if own => messages.whole_text(&block.text, out),
@@ -247,7 +275,10 @@ impl Messages {
         }
         let mut content_reader = std::mem::take(&mut self.content_reader);
         let mut block_reader = std::mem::take(&mut self.block_reader);
-        if let Ok(blocks) = content_reader.read::<Vec<&RawValue>>(content.get().as_bytes()) {
+        if let Ok(blocks) = serde_json::from_str::<Vec<Block<'_>>>(content.get()) {
+            blocks.iter().for_each(|block| each(self, block));
+        } else if let Ok(blocks) = content_reader.read::<Vec<&RawValue>>(content.get().as_bytes()) {
+            // One of them is not as it should be: the others are read all the same.
             for block in blocks {
                 if let Ok(block) = block_reader.read::<Block<'_>>(block.get().as_bytes()) {
                     each(self, &block);

@@ -3,6 +3,7 @@
 mod capabilities;
 mod checkup;
 mod failure;
+mod head;
 mod message;
 mod newer;
 mod options;

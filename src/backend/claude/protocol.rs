@@ -4,11 +4,13 @@
 //! stream of events. What a failure is called is decided in `failure`.
 
 use super::failure;
+use super::head;
 use super::message::Messages;
 use super::newer::{Instructions, Release};
 use super::spending::Spending;
 use super::wire::{ApiRetry, Header, Init, ModelFallback, PermissionDenied, RateLimitLine, ResultLine, Task};
-use crate::backend::wire::{Reader, Unreadable, leading};
+use crate::backend::head::Head;
+use crate::backend::wire::{Reader, Unreadable};
 use crate::backend::{Output, Protocol, Tally};
 use crate::error::{ErrorKind, Failure};
 use crate::event::StopReason;
@@ -63,9 +65,14 @@ impl ClaudeProtocol {
 
     /// One event, wherever it stood: on a line of its own or in an array.
     fn event(&mut self, reader: &mut Reader, event: &[u8], out: &mut Output<'_>) {
+        if let Some(told) = head::scan(event)
+            && self.messages.told(told, reader, out).is_ok()
+        {
+            return;
+        }
         // Nearly every line begins with its type. One that cannot be read as that type is looked at more closely.
         if let Some(kind) = Kind::at_the_beginning(event)
-            && self.body(kind, reader, event, out).is_ok()
+            && (kind == Kind::Silent || self.body(kind, reader, event, out).is_ok())
         {
             return;
         }
@@ -270,9 +277,9 @@ enum Kind {
 impl Kind {
     /// The kind of a line that begins with its type, as all of them do.
     fn at_the_beginning(line: &[u8]) -> Option<Self> {
-        let (kind, rest) = leading(line, r#"{"type":"#)?;
+        let (kind, rest) = Head::of(line)?.then(r#"{"type":"#)?.name()?;
         match kind {
-            "system" => Some(Self::of_system(leading(rest, r#","subtype":"#)?.0)),
+            "system" => Some(Self::of_system(rest.then(r#","subtype":"#)?.name()?.0)),
             _ => Some(Self::of(kind, "")),
         }
     }

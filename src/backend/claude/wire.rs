@@ -2,7 +2,7 @@
 //!
 //! Every field may be missing or of another type in an older or newer CLI; nothing here decides what a line means.
 
-use crate::backend::wire::{Text, lenient};
+use crate::backend::field::{Text, count, flag, lenient, object};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ pub struct StreamEvent<'a> {
     pub message: Option<StreamMessage<'a>>,
     #[serde(borrow)]
     pub delta: Option<Delta<'a>>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "object")]
     pub usage: Option<MessageUsage>,
 }
 
@@ -137,8 +137,8 @@ pub struct StreamEvent<'a> {
 pub struct StreamMessage<'a> {
     #[serde(borrow)]
     pub id: Text<'a>,
-    #[serde(deserialize_with = "lenient")]
-    pub usage: MessageUsage,
+    #[serde(deserialize_with = "object")]
+    pub usage: Option<MessageUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -172,8 +172,8 @@ pub struct Message<'a> {
     /// Blocks, or one string.
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
-    #[serde(deserialize_with = "lenient")]
-    pub usage: MessageUsage,
+    #[serde(deserialize_with = "object")]
+    pub usage: Option<MessageUsage>,
 }
 
 /// One block of a message's content.
@@ -197,7 +197,7 @@ pub struct Block<'a> {
     /// Of a tool's result: blocks, or one string.
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "flag")]
     pub is_error: bool,
 }
 
@@ -205,13 +205,13 @@ pub struct Block<'a> {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MessageUsage {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub input_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub output_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub cache_creation_input_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub cache_read_input_tokens: u64,
 }
 

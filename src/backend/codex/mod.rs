@@ -2,6 +2,7 @@
 
 mod checkup;
 mod failure;
+mod head;
 mod item;
 mod mcp;
 mod options;

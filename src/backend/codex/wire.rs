@@ -1,6 +1,6 @@
 //! The lines of `codex exec --json`, as far as they are read. Nothing here decides what they mean.
 
-use crate::backend::wire::{Text, lenient};
+use crate::backend::field::{Text, integer, lenient};
 use crate::event::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -66,7 +66,7 @@ pub struct Item<'a> {
     pub command: Text<'a>,
     #[serde(borrow)]
     pub aggregated_output: Text<'a>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "integer")]
     pub exit_code: Option<i64>,
     /// file_change
     #[serde(borrow)]

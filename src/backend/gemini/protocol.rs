@@ -4,7 +4,8 @@
 use super::stderr::{Limits, Stderr};
 use super::wire::{Document, Header, Init, Message, Notice, Outcome, Stats, Tokens, ToolResult, ToolUse};
 use super::{failure, tools, tries::Tries};
-use crate::backend::wire::{Reader, leading};
+use crate::backend::head::Head;
+use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{StopReason, Usage};
@@ -85,7 +86,7 @@ impl Protocol for Gemini {
 impl Gemini {
     fn line(&mut self, reader: &mut Reader, line: &[u8], out: &mut Output<'_>) {
         // Nearly every line begins with its type. One that cannot be read as that type is looked at more closely.
-        if let Some((kind, _)) = leading(line, r#"{"type":"#)
+        if let Some((kind, _)) = Head::of(line).and_then(|head| head.then(r#"{"type":"#)?.name())
             && let Some(event) = Self::event(kind)
             && event(self, reader, line, out).is_some()
         {

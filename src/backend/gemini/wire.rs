@@ -1,7 +1,7 @@
 //! The lines of `gemini -o stream-json` and the one document of `-o json`, as serde structs. Shapes only: what they mean
 //! is told in `protocol`.
 
-use crate::backend::wire::{Text, lenient};
+use crate::backend::field::{Text, lenient};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

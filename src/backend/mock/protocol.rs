@@ -1,7 +1,8 @@
 //! The mock agent's lines. A recording is announced by a `play` line; what follows is read by that backend's protocol.
 
 use super::recording::{Bytes, Entry};
-use crate::backend::wire::{Reader, Text};
+use crate::backend::field::Text;
+use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
 use crate::event::Usage;

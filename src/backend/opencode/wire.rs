@@ -1,6 +1,6 @@
 //! The lines of `opencode run --format json`, as borrowed structs. Shapes only: what they mean is the protocol's matter.
 
-use crate::backend::wire::{Text, lenient};
+use crate::backend::field::{Text, lenient};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -4,74 +4,46 @@
 //! What matters stands in the first few bytes. This scanner reads those and only those; whatever it does not recognize
 //! byte for byte it leaves to the full parser. It decides nothing about meaning.
 
-use memchr::memchr2;
+use crate::backend::head::Head;
 
 /// What the head of a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head<'a> {
+pub enum Told<'a> {
     /// A line of this type; the body is for the full parser, if it matters at all.
-    Line(&'a [u8]),
+    Line(&'a str),
     /// A `message_update` with this event type, and its `delta` as a JSON string with its quotes, where it has one.
-    Update { kind: &'a [u8], delta: Option<&'a [u8]> },
+    Update { kind: &'a str, delta: Option<&'a [u8]> },
 }
 
 /// Reads the head of `line`; `None` if the line is not laid out as Pi lays them out.
-pub fn scan(line: &[u8]) -> Option<Head<'_>> {
-    // A line that was cut is no JSON, however sound its head: let the full parser see that.
-    if line.last() != Some(&b'}') {
-        return None;
+pub fn scan(line: &[u8]) -> Option<Told<'_>> {
+    let (kind, rest) = Head::of(line)?.then(r#"{"type":"#)?.name()?;
+    if kind != "message_update" {
+        return Some(Told::Line(kind));
     }
-    let rest = line.strip_prefix(b"{\"type\":")?;
-    let (kind, rest) = plain_string(rest)?;
-    if kind != b"message_update" {
-        return Some(Head::Line(kind));
-    }
-    let rest = rest.strip_prefix(b",\"assistantMessageEvent\":{\"type\":")?;
-    let (kind, rest) = plain_string(rest)?;
-    if !kind.ends_with(b"_delta") {
+    let (kind, rest) = rest.then(r#","assistantMessageEvent":{"type":"#)?.name()?;
+    if !kind.ends_with("_delta") {
         // Starts and ends tell nothing that the deltas and the whole message at the end don't.
-        return rest.starts_with(b",").then_some(Head::Update { kind, delta: None });
+        return rest.then(",").map(|_| Told::Update { kind, delta: None });
     }
-    let rest = rest.strip_prefix(b",\"contentIndex\":")?;
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = rest[digits..].strip_prefix(b",\"delta\":")?;
-    let end = string_end(rest)?;
+    let (delta, rest) = rest
+        .then(r#","contentIndex":"#)?
+        .number()?
+        .then(r#","delta":"#)?
+        .string()?;
     // Another `delta` or `type` behind this one would win; Pi puts the partial message here.
-    rest[end..].starts_with(b",\"partial\":{").then_some(Head::Update {
+    rest.then(r#","partial":{"#).map(|_| Told::Update {
         kind,
-        delta: Some(&rest[..end]),
+        delta: Some(delta),
     })
-}
-
-/// A JSON string of plain letters at the start of `bytes`, and what follows it.
-fn plain_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let bytes = bytes.strip_prefix(b"\"")?;
-    let length = bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_')
-        .count();
-    let (text, rest) = bytes.split_at(length);
-    Some((text, rest.strip_prefix(b"\"")?))
-}
-
-/// Where the JSON string at the start of `bytes` ends, behind its closing quote.
-fn string_end(bytes: &[u8]) -> Option<usize> {
-    bytes.strip_prefix(b"\"")?;
-    let mut position = 1;
-    loop {
-        let found = position + memchr2(b'"', b'\\', bytes.get(position..)?)?;
-        if bytes[found] == b'"' {
-            return Some(found + 1);
-        }
-        position = found + 2;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::field::Text;
     use crate::backend::pi::wire::{Header, Update};
-    use crate::backend::wire::{Reader, Text};
+    use crate::backend::wire::Reader;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -87,11 +59,11 @@ mod tests {
     /// The event type and delta by the scanner; `None` where it leaves the line to the parser.
     fn by_head(line: &[u8]) -> Option<(String, String)> {
         match scan(line)? {
-            Head::Line(_) => None,
-            Head::Update { kind, delta } => {
+            Told::Line(_) => None,
+            Told::Update { kind, delta } => {
                 let mut reader = Reader::default();
                 let delta = delta.map_or(Ok(Text::default()), |delta| reader.read::<Text<'_>>(delta));
-                Some((String::from_utf8(kind.to_vec()).ok()?, delta.ok()?.to_string()))
+                Some((kind.to_owned(), delta.ok()?.to_string()))
             }
         }
     }
@@ -158,8 +130,8 @@ mod tests {
             let line = json!({"type": kind, "zz": body}).to_string();
             let mut reader = Reader::default();
             let header: Header<'_> = reader.read(line.as_bytes()).unwrap();
-            if let Some(Head::Line(head)) = scan(line.as_bytes()) {
-                prop_assert_eq!(head, header.kind.as_bytes());
+            if let Some(Told::Line(head)) = scan(line.as_bytes()) {
+                prop_assert_eq!(head, &*header.kind);
             }
         }
 

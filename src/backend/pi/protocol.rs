@@ -4,13 +4,14 @@
 //! the last assistant message.
 
 use super::failure;
-use super::head::{self, Head};
+use super::head::{self, Told};
 use super::tools;
 use super::wire::{
     Block, Compaction, ExtensionError, Header, Message, MessageLine, RetryStart, Session, ToolEnd, ToolStart, Update,
     blocks,
 };
-use crate::backend::wire::{Reader, Text};
+use crate::backend::field::Text;
+use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::Failure;
 use crate::event::{StopReason, Usage};
@@ -75,75 +76,70 @@ impl PiProtocol {
         }
     }
 
-    fn line(&mut self, kind: &[u8], line: &[u8], out: &mut Output<'_>) {
+    fn line(&mut self, kind: &str, line: &[u8], out: &mut Output<'_>) {
         match kind {
-            b"message_update" => match self.reader.read::<Update<'_>>(line) {
-                Ok(update) => Self::delta(
-                    &mut self.streamed,
-                    update.event.kind.as_bytes(),
-                    &update.event.delta,
-                    out,
-                ),
+            "message_update" => match self.reader.read::<Update<'_>>(line) {
+                Ok(update) => Self::delta(&mut self.streamed, &update.event.kind, &update.event.delta, out),
                 Err(_) => out.garbage(line),
             },
-            b"session" => match self.reader.read::<Session<'_>>(line) {
+            "session" => match self.reader.read::<Session<'_>>(line) {
                 Ok(session) => {
                     out.session(&session.id, None);
                     self.session_id = session.id.to_string();
                 }
                 Err(_) => out.garbage(line),
             },
-            b"turn_start" => {
+            "turn_start" => {
                 if !std::mem::take(&mut self.retrying) {
                     out.turn();
                 }
             }
-            b"message_start" | b"message_end" => self.message(kind, line, out),
-            b"tool_execution_start" => match self.reader.read::<ToolStart<'_>>(line) {
+            "message_start" | "message_end" => self.message(kind, line, out),
+            "tool_execution_start" => match self.reader.read::<ToolStart<'_>>(line) {
                 Ok(tool) => {
                     let kind = tools::kind(&tool.tool_name);
                     out.tool_start(&tool.tool_call_id, &tool.tool_name, kind, tool.args);
                 }
                 Err(_) => out.garbage(line),
             },
-            b"tool_execution_end" => self.tool_end(line, out),
-            b"agent_end" => self.agent_end(out),
-            b"auto_retry_start" => self.retry(line, out),
-            b"compaction_start" | b"compaction_end" => self.compaction(kind, line, out),
-            b"extension_error" => match self.reader.read::<ExtensionError<'_>>(line) {
+            "tool_execution_end" => self.tool_end(line, out),
+            "agent_end" => self.agent_end(out),
+            "auto_retry_start" => self.retry(line, out),
+            "compaction_start" | "compaction_end" => self.compaction(kind, line, out),
+            "extension_error" => match self.reader.read::<ExtensionError<'_>>(line) {
                 Ok(event) => out.warning(&format!("a Pi extension failed: {}", &*event.error)),
                 Err(_) => out.garbage(line),
             },
-            b"agent_start"
-            | b"turn_end"
-            | b"tool_execution_update"
-            | b"auto_retry_end"
-            | b"queue_update"
-            | b"thinking_level_changed"
-            | b"session_info_changed"
-            | b"extension_ui_request"
-            | b"response" => {}
+            "agent_start"
+            | "turn_end"
+            | "tool_execution_update"
+            | "auto_retry_end"
+            | "queue_update"
+            | "thinking_level_changed"
+            | "session_info_changed"
+            | "extension_ui_request"
+            | "response" => {}
             _ => out.unknown(),
         }
     }
 
-    fn delta(streamed: &mut Streamed, kind: &[u8], delta: &str, out: &mut Output<'_>) {
+    fn delta(streamed: &mut Streamed, kind: &str, delta: &str, out: &mut Output<'_>) {
         match kind {
-            b"text_delta" => out.text(delta),
-            b"thinking_delta" => out.thinking(delta),
+            "text_delta" => out.text(delta),
+            "thinking_delta" => out.thinking(delta),
             _ => return,
         }
         *streamed = Streamed::Something;
     }
 
-    fn message(&mut self, kind: &[u8], line: &[u8], out: &mut Output<'_>) {
+    fn message(&mut self, kind: &str, line: &[u8], out: &mut Output<'_>) {
         let Ok(MessageLine { message }) = self.reader.read::<MessageLine<'_>>(line) else {
             return out.garbage(line);
         };
         if &*message.role != "assistant" {
             return;
         }
-        if kind == b"message_start" {
+        if kind == "message_start" {
             self.streamed = Streamed::Nothing;
             self.ending = Ending::Open;
             tell_model(&self.session_id, &message, out);
@@ -222,7 +218,7 @@ impl PiProtocol {
         self.retrying = true;
     }
 
-    fn compaction(&mut self, kind: &[u8], line: &[u8], out: &mut Output<'_>) {
+    fn compaction(&mut self, kind: &str, line: &[u8], out: &mut Output<'_>) {
         let Ok(event) = self.reader.read::<Compaction<'_>>(line) else {
             return out.garbage(line);
         };
@@ -232,7 +228,7 @@ impl PiProtocol {
                 &*event.error_message
             ));
         }
-        if kind == b"compaction_start" {
+        if kind == "compaction_start" {
             out.warning(&format!("Pi shortens the conversation ({})", &*event.reason));
             if &*event.reason == "overflow" {
                 out.restart_answer();
@@ -246,20 +242,20 @@ impl PiProtocol {
 impl Protocol for PiProtocol {
     fn stdout(&mut self, line: &[u8], out: &mut Output<'_>) {
         match head::scan(line) {
-            Some(Head::Update { delta: None, .. }) => {}
-            Some(Head::Update {
+            Some(Told::Update { delta: None, .. }) => {}
+            Some(Told::Update {
                 kind,
                 delta: Some(delta),
             }) => match self.reader.read::<Text<'_>>(delta) {
                 Ok(delta) => Self::delta(&mut self.streamed, kind, &delta, out),
                 Err(_) => out.garbage(line),
             },
-            Some(Head::Line(kind)) => self.line(kind, line, out),
+            Some(Told::Line(kind)) => self.line(kind, line, out),
             None if line.trim_ascii().is_empty() => {}
             None => match self.reader.read::<Header<'_>>(line) {
                 Ok(header) => {
                     let kind = header.kind.to_string();
-                    self.line(kind.as_bytes(), line, out);
+                    self.line(&kind, line, out);
                 }
                 Err(_) => out.garbage(line),
             },

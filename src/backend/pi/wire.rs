@@ -1,6 +1,6 @@
 //! The lines of `pi --mode json`, as far as agentctl reads them. Shapes only: what they mean is `protocol`'s business.
 
-use crate::backend::wire::{Text, lenient};
+use crate::backend::field::{Text, lenient};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
