@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         None => None,
     };
-    let spool = Spool::stdout()?;
+    let spool = Spool::stdout();
     let closed = spool.closed();
     let mut host = Host {
         spool,

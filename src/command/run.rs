@@ -6,7 +6,7 @@ use crate::cli::{ColorArg, CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
 use crate::decide::{self, Given, RunSettings};
 use crate::engine::{self, Job};
-use crate::error::{ErrorKind, Failure};
+use crate::error::Failure;
 use crate::exit::Exit;
 use crate::outcome;
 use crate::report::{
@@ -265,8 +265,7 @@ fn start(
         false => Surroundings::Alone,
     };
     let mut reporter = reporter(settings, &request, surroundings);
-    let spool = Spool::stdout()
-        .map_err(|error| Failure::new(ErrorKind::Crashed, format!("cannot start the output thread: {error}")))?;
+    let spool = Spool::stdout();
     let closed = spool.closed();
     let finished = engine::run(Job {
         backend,

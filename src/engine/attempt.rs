@@ -242,8 +242,12 @@ impl Attempt<'_> {
         driver.finish(ending.exit);
         let ended = driver.stopped.unwrap_or_else(|| ended(ending.why));
         let RunDriver {
-            mut tally, recorder, ..
+            mut tally,
+            recorder,
+            stage,
+            ..
         } = driver;
+        stage.parting = Some(scratch.remove());
         let in_vain = tally.never_began && ended == Ended::ByItself && round.restart < round.restarts;
         if let Some(failure) = tally.failure.take_if(|_| in_vain) {
             if let Some(recorder) = recorder {

@@ -8,6 +8,7 @@ use crate::backend::{Command, Output, Protocol, Tally};
 use crate::event::{Event, Resumed};
 use crate::mask::Mask;
 use crate::outcome::{self, Ended};
+use crate::report::Spool;
 use crate::request::Conversation;
 use crate::supervise::{self, Stream};
 use std::borrow::Cow;
@@ -214,12 +215,16 @@ impl supervise::Driver for RunDriver<'_, '_> {
     fn wake_at(&self) -> Option<Instant> {
         let out_of_patience = self.stopped.is_none().then(|| self.patience_ends()).flatten();
         let sync = self.stage.keeper.as_ref().and_then(Keeper::sync_at);
-        [out_of_patience, sync].into_iter().flatten().min()
+        let watch = self.stage.spool.as_ref().and_then(Spool::watch_at);
+        [out_of_patience, sync, watch].into_iter().flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
         if let Some(keeper) = &mut self.stage.keeper {
             keeper.sync(now);
+        }
+        if let Some(spool) = &mut self.stage.spool {
+            spool.watch(now);
         }
         self.watch_retries(now);
     }

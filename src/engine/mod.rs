@@ -79,6 +79,7 @@ async fn converse(job: Job<'_>) -> Finished {
         keeper: job.keeper,
         marker: job.settings.marker.clone().map(Marker::new),
         callback: job.callback,
+        parting: None,
         progress_count: 0,
     };
     let attempt = Attempt {
@@ -118,7 +119,7 @@ fn begin_anew(request: &mut Request, identity: Option<&str>) {
 fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     let Settled { result, mut exit, .. } = settled;
     stage.report.result(&result, &mut stage.out);
-    stage.flush();
+    stage.flush_last();
     // Nobody is left to be told: `| head` has what it wanted.
     if !stage.spool.as_ref().is_some_and(Spool::reader_is_gone) {
         stage.settle();

@@ -6,6 +6,7 @@ use crate::backend::Sink;
 use crate::event::Event;
 use crate::marker::Marker;
 use crate::report::{Progress, Report, Spool};
+use crate::supervise::Parting;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(super) struct Stage<'a> {
     pub keeper: Option<Keeper>,
     pub marker: Option<Marker>,
     pub callback: Option<&'a mut OnEvent<'a>>,
+    /// The guard of the last process, which ends while the session is brought to the disk.
+    pub parting: Option<Parting>,
     /// How many texts, thoughts and tool calls there were: the agent gets on.
     pub progress_count: u64,
 }
@@ -37,6 +40,14 @@ impl Stage<'_> {
     pub fn flush(&mut self) {
         if let Some(spool) = &mut self.spool {
             spool.push(&mut self.out);
+        }
+        self.out.clear();
+    }
+
+    /// Hands on the last of what was reported.
+    pub fn flush_last(&mut self) {
+        if let Some(spool) = &mut self.spool {
+            spool.push_last(&mut self.out);
         }
         self.out.clear();
     }

@@ -16,6 +16,10 @@ const MEMORY: usize = 2 << 20;
 const CHUNK: usize = 1 << 20;
 /// How often an idle thread looks whether the reader is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long a run may last without anybody looking.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+/// What a pipe that takes anything takes whole.
+const SMALL: usize = 4096;
 
 /// Why the output did not get out.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +35,31 @@ pub enum SpoolError {
 }
 
 /// The writing end: see the module.
-#[derive(Debug)]
 pub struct Spool {
     shared: Arc<Shared>,
+    /// What the thread will need, until there is one.
+    waiting: Option<Waiting>,
+}
+
+/// A run that says nothing before its end, and ends soon, does without a thread.
+struct Waiting {
+    writer: Box<dyn Write + Send>,
+    reader: fn() -> Reader,
+    /// When the thread is needed to notice that the reader went away.
+    until: Instant,
+}
+
+/// What the other end of the output is up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(any(unix, test)),
+    expect(dead_code, reason = "only Unix can tell without writing")
+)]
+enum Reader {
+    /// A small piece is taken at once.
+    Ready,
+    Unknown,
+    Gone,
 }
 
 #[derive(Debug, Default)]
@@ -142,23 +168,61 @@ impl State {
 }
 
 impl Spool {
-    /// A thread that writes to `writer`.
-    pub fn new(writer: impl Write + Send + 'static) -> io::Result<Self> {
-        Self::with_watch(writer, || false)
+    /// Writes to `writer`.
+    pub fn new(writer: impl Write + Send + 'static) -> Self {
+        Self::with_reader(writer, || Reader::Unknown)
     }
 
-    /// Our standard output; the thread also notices when its reader goes while there is nothing to write.
-    pub fn stdout() -> io::Result<Self> {
-        Self::with_watch(RawStdout, stdout_is_broken)
+    /// Our standard output; that its reader goes away is also noticed while there is nothing to write.
+    pub fn stdout() -> Self {
+        Self::with_reader(RawStdout, reader_of_stdout)
     }
 
-    fn with_watch(writer: impl Write + Send + 'static, is_broken: fn() -> bool) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let for_thread = Arc::clone(&shared);
-        std::thread::Builder::new()
-            .name("output".to_owned())
-            .spawn(move || write_all(&for_thread, writer, is_broken))?;
-        Ok(Self { shared })
+    fn with_reader(writer: impl Write + Send + 'static, reader: fn() -> Reader) -> Self {
+        Self {
+            shared: Arc::default(),
+            waiting: Some(Waiting {
+                writer: Box::new(writer),
+                reader,
+                until: Instant::now() + LOOK_AFTER,
+            }),
+        }
+    }
+
+    /// When `watch` should be called.
+    pub fn watch_at(&self) -> Option<Instant> {
+        self.waiting.as_ref().map(|waiting| waiting.until)
+    }
+
+    /// Has the reader watched from now on, if it is time.
+    pub fn watch(&mut self, now: Instant) {
+        if self.watch_at().is_some_and(|at| at <= now) {
+            self.start();
+        }
+    }
+
+    fn start(&mut self) {
+        let Some(Waiting { writer, reader, .. }) = self.waiting.take() else {
+            return;
+        };
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("output".to_owned());
+        if let Err(error) = thread.spawn(move || write_all(&shared, writer, reader)) {
+            // Without a thread nothing can be written any more.
+            end(&self.shared, &mut self.shared.lock(), error);
+        }
+    }
+
+    /// The last push: a small one is written at once, if nothing was pushed before and the reader takes it.
+    pub fn push_last(&mut self, bytes: &mut Vec<u8>) {
+        let at_once = |waiting: &mut Waiting| bytes.len() <= SMALL && (waiting.reader)() == Reader::Ready;
+        let Some(mut waiting) = self.waiting.take_if(at_once) else {
+            return self.push(bytes);
+        };
+        if let Err(error) = waiting.writer.write_all(bytes).and_then(|()| waiting.writer.flush()) {
+            end(&self.shared, &mut self.shared.lock(), error);
+        }
+        bytes.clear();
     }
 
     /// Hands bytes over, and leaves an empty buffer: another one if that saves a copy. Never waits for the reader.
@@ -166,6 +230,7 @@ impl Spool {
         if bytes.is_empty() {
             return;
         }
+        self.start();
         self.shared.lock().push(bytes);
         bytes.clear();
         self.shared.changed.notify_all();
@@ -226,10 +291,10 @@ impl Drop for Spool {
     }
 }
 
-fn write_all(shared: &Shared, mut writer: impl Write, is_broken: fn() -> bool) {
+fn write_all(shared: &Shared, mut writer: impl Write, reader: fn() -> Reader) {
     let mut chunk = Vec::new();
     loop {
-        if !wait_for_work(shared, &mut chunk, is_broken) {
+        if !wait_for_work(shared, &mut chunk, reader) {
             return;
         }
         let written = writer.write_all(&chunk).and_then(|()| writer.flush());
@@ -247,7 +312,7 @@ fn write_all(shared: &Shared, mut writer: impl Write, is_broken: fn() -> bool) {
 }
 
 /// Waits for something to write; false if nothing will come any more.
-fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, is_broken: fn() -> bool) -> bool {
+fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, reader: fn() -> Reader) -> bool {
     let mut state = shared.lock();
     loop {
         if state.end.is_some() {
@@ -265,7 +330,7 @@ fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, is_broken: fn() -> bool) 
         let waited = shared.changed.wait_timeout(state, LOOK_EVERY);
         let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state = guard;
-        if timeout.timed_out() && is_broken() {
+        if timeout.timed_out() && reader() == Reader::Gone {
             end(shared, &mut state, io::ErrorKind::BrokenPipe.into());
             shared.changed.notify_all();
         }
@@ -316,17 +381,21 @@ impl Write for RawStdout {
 }
 
 #[cfg(unix)]
-fn stdout_is_broken() -> bool {
+fn reader_of_stdout() -> Reader {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
-    let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
-    poll(&mut watched, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|count| count > 0)
-        && watched[0].revents().contains(PollFlags::ERR)
+    let mut watched = [PollFd::new(&stdout, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut watched, Some(&now)) {
+        Ok(1..) if watched[0].revents().contains(PollFlags::ERR) => Reader::Gone,
+        Ok(1..) if watched[0].revents() == PollFlags::OUT => Reader::Ready,
+        _ => Reader::Unknown,
+    }
 }
 
 #[cfg(not(unix))]
-fn stdout_is_broken() -> bool {
-    false
+fn reader_of_stdout() -> Reader {
+    Reader::Unknown
 }
 
 #[cfg(test)]
@@ -378,7 +447,7 @@ mod tests {
     #[test]
     fn everything_arrives_in_order_through_memory_and_file_while_the_reader_stalls() {
         let (writer, allow, taken) = slow();
-        let mut spool = Spool::new(writer).unwrap();
+        let mut spool = Spool::new(writer);
         let mut expected = Vec::new();
         for index in 0..40_000u32 {
             let line = format!("{index} {}\n", "x".repeat(200));
@@ -400,7 +469,7 @@ mod tests {
     #[test]
     fn finishing_gives_up_on_a_stalled_reader() {
         let (writer, _allow, _taken) = slow();
-        let mut spool = Spool::new(writer).unwrap();
+        let mut spool = Spool::new(writer);
         spool.push(&mut b"x".to_vec());
         assert!(matches!(
             spool.finish(Some(Duration::from_millis(20))),
@@ -410,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_closed_reader_is_told_and_what_follows_is_dropped() {
-        let mut spool = Spool::new(Failing(io::ErrorKind::BrokenPipe)).unwrap();
+        let mut spool = Spool::new(Failing(io::ErrorKind::BrokenPipe));
         let closed = spool.closed();
         spool.push(&mut b"x".to_vec());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -422,7 +491,7 @@ mod tests {
 
     #[test]
     fn any_other_failure_is_reported_at_the_end() {
-        let mut spool = Spool::new(Failing(io::ErrorKind::StorageFull)).unwrap();
+        let mut spool = Spool::new(Failing(io::ErrorKind::StorageFull));
         spool.push(&mut b"x".to_vec());
         match spool.finish(None) {
             Err(SpoolError::Write(error)) => assert_eq!(error.kind(), io::ErrorKind::StorageFull),
@@ -431,7 +500,59 @@ mod tests {
     }
 
     #[test]
+    fn a_small_last_word_to_a_ready_reader_needs_no_thread() {
+        let (writer, allow, taken) = slow();
+        drop(allow);
+        let mut spool = Spool::with_reader(writer, || Reader::Ready);
+        spool.push_last(&mut b"the answer".to_vec());
+        assert_eq!(*taken.lock().unwrap(), b"the answer");
+        assert_eq!(spool.watch_at(), None);
+        spool.finish(None).unwrap();
+    }
+
+    #[test]
+    fn a_last_word_that_could_wait_is_left_to_the_thread() {
+        let small = b"x".to_vec();
+        let large = vec![b'x'; SMALL + 1];
+        for (reader, word) in [
+            ((|| Reader::Unknown) as fn() -> Reader, small.clone()),
+            (|| Reader::Ready, large),
+        ] {
+            let (writer, allow, taken) = slow();
+            let mut spool = Spool::with_reader(writer, reader);
+            spool.push_last(&mut word.clone());
+            assert!(taken.lock().unwrap().is_empty(), "nobody was allowed to take it");
+            drop(allow);
+            spool.finish(None).unwrap();
+            assert_eq!(*taken.lock().unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn a_last_word_that_cannot_be_written_is_an_error_at_the_end() {
+        for (kind, gone) in [(io::ErrorKind::BrokenPipe, true), (io::ErrorKind::StorageFull, false)] {
+            let mut spool = Spool::with_reader(Failing(kind), || Reader::Ready);
+            spool.push_last(&mut b"x".to_vec());
+            assert_eq!(spool.reader_is_gone(), gone);
+            assert_eq!(matches!(spool.finish(None), Err(SpoolError::Closed)), gone);
+        }
+    }
+
+    #[test]
+    fn the_reader_is_watched_once_a_run_lasts() {
+        let mut spool = Spool::with_reader(io::sink(), || Reader::Gone);
+        let due = spool.watch_at().unwrap();
+        spool.watch(due - LOOK_AFTER / 2);
+        assert_eq!(spool.watch_at(), Some(due), "it is too early");
+        spool.watch(due);
+        assert_eq!(spool.watch_at(), None);
+        let closed = spool.closed();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(closed.wait());
+    }
+
+    #[test]
     fn a_spool_without_output_finishes_at_once() {
-        Spool::new(io::sink()).unwrap().finish(None).unwrap();
+        Spool::new(io::sink()).finish(None).unwrap();
     }
 }

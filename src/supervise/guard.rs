@@ -14,6 +14,8 @@ mod process;
 
 use std::ffi::{CString, OsStr, c_char};
 use std::io;
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
@@ -114,7 +116,20 @@ pub(super) struct Order {
     /// Removed if we die without doing it: the scratch directory, and its parent if that is empty then.
     scratch: Option<(CString, CString)>,
     ends: Ends,
+    /// What the CLI's process stands on before it is the CLI.
+    #[cfg(target_os = "linux")]
+    stack: Box<[MaybeUninit<StackPiece>]>,
 }
+
+/// The processor wants stacks to be aligned like this.
+#[cfg(target_os = "linux")]
+#[repr(align(16))]
+struct StackPiece {
+    _bytes: [u8; 16],
+}
+
+#[cfg(target_os = "linux")]
+const STACK_PIECES: usize = (64 << 10) / size_of::<StackPiece>();
 
 fn c_string(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes())
@@ -155,6 +170,8 @@ impl Order {
             directory: c_string(directory)?,
             scratch,
             ends,
+            #[cfg(target_os = "linux")]
+            stack: Box::new_uninit_slice(STACK_PIECES),
         })
     }
 

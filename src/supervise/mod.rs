@@ -41,4 +41,4 @@ pub use ladder::{Action, Input, Ladder, Limits, Why};
 pub use output_closed::OutputClosed;
 pub use probe::{Probe, ProbeEnd, ProbeOutput, probe};
 pub use run::{Ending, Run, SignalPolicy, run};
-pub use scratch::{Scratch, default_root, no_scratch, without_comments as json_without_comments};
+pub use scratch::{Parting, Scratch, default_root, no_scratch, without_comments as json_without_comments};

@@ -125,6 +125,15 @@ impl Scratch {
         self.keeper = Some(keeper);
     }
 
+    /// Removes the directory, and tells the run's guard to end meanwhile.
+    pub fn remove(mut self) -> Parting {
+        let mut keeper = self.keeper.take();
+        if let Some(keeper) = &mut keeper {
+            keeper.dismiss();
+        }
+        Parting { _keeper: keeper }
+    }
+
     fn check_inside(&self, path: &Path) -> io::Result<()> {
         let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
         if path.starts_with(&self.path) && !climbs {
@@ -133,6 +142,13 @@ impl Scratch {
         let message = format!("{} is not in the scratch directory", path.display());
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
+}
+
+/// The guard of a run on its way out. Whoever drops this waits for its end.
+#[derive(Debug)]
+#[must_use = "there is something better to do than to wait"]
+pub struct Parting {
+    _keeper: Option<Keeper>,
 }
 
 impl Drop for Scratch {

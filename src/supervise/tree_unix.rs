@@ -24,6 +24,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
+    /// Tells the guard to end, without waiting for it.
+    pub fn dismiss(&mut self) {
+        self.control = None;
+    }
+
     fn order(&mut self, order: u8) {
         if let Some(control) = &mut self.control {
             // If the guard is gone its report pipe says so.
@@ -34,7 +39,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        self.control = None;
+        self.dismiss();
         let give_up = Instant::now() + GUARD_WAIT;
         wait_for_end(self.pid, GUARD_WAIT);
         let mut pause = Duration::from_micros(50);

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 use super::linux;
 use super::{Ends, KILL_ALL, Order, Report};
+#[cfg(target_os = "linux")]
+use std::ffi::c_void;
 use std::ffi::{CStr, c_int};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -50,10 +52,7 @@ pub(super) unsafe fn guard(order: &Order) -> ! {
         // An ignored SIGCHLD would reap the CLI behind our back, and a report to nobody must not kill us.
         set_handler(libc::SIGCHLD, wake_only as extern "C" fn(c_int) as libc::sighandler_t);
         set_handler(libc::SIGPIPE, libc::SIG_IGN);
-        let leader = libc::fork();
-        if leader == 0 {
-            become_the_cli(order);
-        }
+        let leader = start_the_cli(order);
         if leader < 0 {
             report(order.ends.status.as_raw_fd(), Report::ForkFailed(errno()));
             libc::_exit(1);
@@ -100,6 +99,34 @@ unsafe fn close_from(first: RawFd) {
         for fd in first..last {
             libc::close(fd);
         }
+    }
+}
+
+/// The child borrows our memory until it has become the CLI, so that nothing is copied for it; we sleep meanwhile.
+#[cfg(target_os = "linux")]
+unsafe fn start_the_cli(order: &Order) -> libc::pid_t {
+    extern "C" fn child(order: *mut c_void) -> c_int {
+        // SAFETY: the order outlives the child's use of our memory.
+        unsafe { become_the_cli(&*order.cast::<Order>().cast_const()) }
+    }
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child runs on a stack of its own, which was made for it and is aligned as a stack must be. What it
+    // changes that is not memory (descriptors, handlers, the directory) is its own.
+    unsafe {
+        let top = order.stack.as_ptr_range().end.cast_mut().cast::<c_void>();
+        libc::clone(child, top, flags, std::ptr::from_ref(order).cast_mut().cast())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn start_the_cli(order: &Order) -> libc::pid_t {
+    // SAFETY: the child runs only async-signal-safe code and never returns.
+    unsafe {
+        let leader = libc::fork();
+        if leader == 0 {
+            become_the_cli(order);
+        }
+        leader
     }
 }
 
