@@ -7,7 +7,7 @@
 pub const LINE_CAP: usize = 64 << 20;
 
 /// The room for one read: it starts small and doubles while reads fill it.
-const SMALLEST_READ: usize = 64 << 10;
+const SMALLEST_READ: usize = 8 << 10;
 const LARGEST_READ: usize = 1 << 20;
 
 /// The largest buffer that is kept when it is empty: a huge line is not paid for during the rest of the run.

@@ -1,6 +1,6 @@
 //! Small pointers from a name, a native id or a directory to a key. They only lead to a record; the record decides.
 
-use super::file::{Durability, Root};
+use super::file::{Durability, Present, Root};
 use super::key::Key;
 use super::path_text;
 use serde::{Deserialize, Serialize};
@@ -66,12 +66,15 @@ impl Handle<'_> {
     pub(super) fn write(&self, root: &Root, key: Key) -> io::Result<()> {
         let path = self.path(root);
         let pointer = Pointer { key, text: self.text() };
-        if matches!(read(&path), Ok(Some(present)) if present == pointer) {
-            return Ok(());
+        let bytes = serde_json::to_vec(&pointer)?;
+        // Neither synced nor whole at once: a crash leaves a part at worst, and what cannot be read is looked for
+        // elsewhere. Keys are all of one length.
+        match read(&path) {
+            Ok(Some(present)) if present == pointer => Ok(()),
+            Ok(Some(present)) if present.text == pointer.text => root.write_small(&path, &bytes, Present::SameLength),
+            Ok(None) => root.write_small(&path, &bytes, Present::Nothing),
+            _ => root.write(&path, &bytes, Durability::Process).map(drop),
         }
-        // Not synced: a dying machine leaves an empty file at worst, and what cannot be read is looked for elsewhere.
-        root.write(&path, &serde_json::to_vec(&pointer)?, Durability::Process)?;
-        Ok(())
     }
 
     /// Removes it if it points to `key`.
