@@ -3,13 +3,18 @@
 //! Drop removes it; if we are killed the run's guard does; if that is killed too, the next run finds that nobody holds
 //! the directory's lock any more and removes it then.
 
+mod entry;
+
+pub use entry::without_comments;
+
 use super::tree::Keeper;
 use crate::backend::ScratchEntry;
 use crate::error::{ErrorKind, Failure};
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// A directory that only we may enter.
 #[derive(Debug)]
@@ -66,8 +71,8 @@ impl Scratch {
         // Another run may remove the empty root, or take our directory for a dead one before it is locked.
         for _ in 0..20 {
             make_private_root(root)?;
-            remove_stale(root);
-            let path = root.join(uuid::Uuid::new_v4().simple().to_string());
+            remove_stale(root, SystemTime::now());
+            let path = root.join(uuid::Uuid::now_v7().simple().to_string());
             match make_private_dir(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 made => made?,
@@ -94,28 +99,8 @@ impl Scratch {
     /// Makes the entries of a plan. They must lie inside.
     pub fn fill(&self, entries: &[ScratchEntry]) -> io::Result<()> {
         for entry in entries {
-            let path = entry.path();
-            self.check_inside(path)?;
-            match entry {
-                ScratchEntry::File { path, contents } => write_private(path, contents)?,
-                ScratchEntry::MergedJson { path, base, patch } => {
-                    let merged = merged_json(fs::read(base).ok().as_deref(), patch);
-                    write_private(path, &serde_json::to_vec_pretty(&merged)?)?;
-                }
-                ScratchEntry::Mirror {
-                    path,
-                    of,
-                    except,
-                    create,
-                } => mirror(path, of, except, create)?,
-                ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?)?,
-                ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &fs::read(of).unwrap_or_default())?,
-                ScratchEntry::Found { path, within, suffix } => {
-                    if let Some((_, file)) = largest(within, suffix, FOUND_DEPTH) {
-                        write_private(path, &fs::read(file)?)?;
-                    }
-                }
-            }
+            self.check_inside(entry.path())?;
+            entry::make(entry)?;
         }
         Ok(())
     }
@@ -218,12 +203,13 @@ fn open_lock(path: &Path) -> io::Result<File> {
     File::create(path.with_extension("lock"))
 }
 
-/// Removes what runs left that were killed together with their guards.
-fn remove_stale(root: &Path) {
+/// Removes what runs left that were killed together with their guards. What is young is not looked at: of many runs at
+/// once, each would ask after all the others.
+fn remove_stale(root: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        if !path.is_dir() {
+        if is_young(&entry.file_name(), now) || !path.is_dir() {
             continue;
         }
         let unlocked = open_lock(&path).is_ok_and(|lock| lock.try_lock().is_ok());
@@ -233,134 +219,24 @@ fn remove_stale(root: &Path) {
     }
 }
 
-fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(contents)
-}
+/// How old a directory is before anybody asks whether its run is still there.
+const YOUNG: Duration = Duration::from_secs(60);
 
-/// How deep `ScratchEntry::Found` looks.
-const FOUND_DEPTH: u32 = 3;
-
-/// The largest file whose name ends in `suffix`, with its size. Links are not followed.
-fn largest(within: &Path, suffix: &str, depth: u32) -> Option<(u64, PathBuf)> {
-    let entries = fs::read_dir(within).ok()?;
-    entries
-        .flatten()
-        .filter_map(|entry| {
-            let kind = entry.file_type().ok()?;
-            if kind.is_dir() && depth > 1 {
-                largest(&entry.path(), suffix, depth - 1)
-            } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(suffix) {
-                Some((entry.metadata().ok()?.len(), entry.path()))
-            } else {
-                None
-            }
-        })
-        .max()
-}
-
-/// `patch` merged into `base`: objects key by key, everything else replaced.
-fn merged_json(base: Option<&[u8]>, patch: &serde_json::Value) -> serde_json::Value {
-    let base = base.and_then(|bytes| serde_json::from_slice(&without_comments(bytes)).ok());
-    let mut merged = match base {
-        Some(object @ serde_json::Value::Object(_)) => object,
-        _ => serde_json::Value::Object(serde_json::Map::new()),
-    };
-    merge(&mut merged, patch);
-    merged
-}
-
-/// The settings files of these CLIs may hold `//` and `/* */` comments: spaces in their place.
-pub fn without_comments(json: &[u8]) -> Vec<u8> {
-    let mut plain = json.to_vec();
-    let mut position = 0;
-    while position < json.len() {
-        let rest = &json[position..];
-        let length = match rest {
-            [b'"', ..] => string_length(rest),
-            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
-            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2),
-            _ => 1,
-        };
-        if rest[0] == b'/' && length > 1 {
-            plain[position..position + length].fill(b' ');
-        }
-        position += length;
-    }
-    plain
-}
-
-/// The length of the string that `json` begins with, its quotes included.
-fn string_length(json: &[u8]) -> usize {
-    let mut position = 1;
-    while position < json.len() {
-        match json[position] {
-            b'"' => return position + 1,
-            b'\\' => position += 2,
-            _ => position += 1,
-        }
-    }
-    json.len()
-}
-
-fn merge(base: &mut serde_json::Value, patch: &serde_json::Value) {
-    match (base, patch) {
-        (serde_json::Value::Object(base), serde_json::Value::Object(patch)) => {
-            for (key, value) in patch {
-                merge(base.entry(key).or_insert(serde_json::Value::Null), value);
-            }
-        }
-        (base, patch) => *base = patch.clone(),
-    }
-}
-
-fn mirror(path: &Path, of: &Path, except: &[OsString], create: &[OsString]) -> io::Result<()> {
-    fs::create_dir_all(path)?;
-    for name in create {
-        fs::create_dir_all(of.join(name))?;
-    }
-    let entries = match fs::read_dir(of) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        let link = path.join(&name);
-        // What an earlier entry of the plan made there is meant.
-        if except.contains(&name) || link.symlink_metadata().is_ok() {
-            continue;
-        }
-        make_link(&entry.path(), &link)?;
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, link)
-}
-
-#[cfg(windows)]
-fn make_link(target: &Path, link: &Path) -> io::Result<()> {
-    if target.is_dir() {
-        std::os::windows::fs::symlink_dir(target, link)
-    } else {
-        std::os::windows::fs::symlink_file(target, link)
-    }
+/// The name of a directory tells when it was made.
+fn is_young(name: &OsStr, now: SystemTime) -> bool {
+    let made = name
+        .to_str()
+        .and_then(|name| name.parse::<uuid::Uuid>().ok()?.get_timestamp());
+    made.is_some_and(|made| {
+        let (seconds, nanoseconds) = made.to_unix();
+        let made = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
+        made.is_some_and(|made| now.duration_since(made).is_ok_and(|age| age < YOUNG))
+    })
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 
     fn mode(path: &Path) -> u32 {
@@ -403,110 +279,24 @@ mod tests {
     }
 
     #[test]
-    fn json_is_merged_into_what_is_there() {
-        let base = br#"{"a":{"keep":1,"change":2},"list":[1],"b":true}"#;
-        let patch = json!({"a":{"change":3,"new":4},"list":[2]});
-        assert_eq!(
-            merged_json(Some(base), &patch),
-            json!({"a":{"keep":1,"change":3,"new":4},"list":[2],"b":true})
-        );
-        assert_eq!(merged_json(Some(b"// no json"), &patch), patch);
-        assert_eq!(merged_json(Some(b"[1]"), &patch), patch);
-        assert_eq!(merged_json(None, &patch), patch);
-    }
-
-    #[test]
-    fn comments_in_settings_do_not_lose_them() {
-        let base = br#"{ // "x": 1
-            "url": "http://host/*not*/ \\\"//", /* " */ "a": 2 } // end"#;
-        assert_eq!(
-            merged_json(Some(base), &json!({"b": 3})),
-            json!({"url": "http://host/*not*/ \\\"//", "a": 2, "b": 3})
-        );
-        for odd in [&b"/"[..], b"/*", b"//", b"\"", b"\"\\", b"{\"a\":1}/"] {
-            let _ = merged_json(Some(odd), &json!({}));
-        }
-    }
-
-    #[test]
-    fn files_are_copied_and_the_largest_of_several_is_found() {
-        let parent = tempfile::tempdir().unwrap();
-        let chats = parent.path().join("tmp/project/chats");
-        fs::create_dir_all(&chats).unwrap();
-        let whole = chats.join("session-1-abc.jsonl");
-        fs::write(&whole, "the conversation").unwrap();
-        fs::write(chats.join("session-2-abc.jsonl"), "a stub").unwrap();
-        fs::write(chats.join("session-3-def.jsonl"), "another conversation").unwrap();
-        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
-        let path = |name: &str| scratch.path().join(name);
-        let found = |name: &str, suffix: &str| ScratchEntry::Found {
-            path: path(name),
-            within: parent.path().join("tmp"),
-            suffix: suffix.to_owned(),
-        };
-        let copy = ScratchEntry::Copy {
-            path: path("deep/copy"),
-            of: whole.clone(),
-        };
-        let absent = ScratchEntry::CopyOrEmpty {
-            path: path("deep/absent"),
-            of: path("nowhere"),
-        };
-        scratch
-            .fill(&[found("fork", "-abc.jsonl"), found("none", "-ghi.jsonl"), copy, absent])
-            .unwrap();
-        assert_eq!(fs::read(path("deep/absent")).unwrap(), b"");
-        assert_eq!(fs::read_to_string(path("fork")).unwrap(), "the conversation");
-        assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "the conversation");
-        assert_eq!(mode(&path("deep/copy")), 0o600);
-        assert!(!path("none").exists());
-    }
-
-    #[test]
-    fn a_mirror_links_everything_but_what_is_named_and_survives_a_missing_original() {
-        let parent = tempfile::tempdir().unwrap();
-        let of = parent.path().join("original");
-        fs::create_dir_all(of.join("chats")).unwrap();
-        fs::write(of.join("settings.json"), "{}").unwrap();
-        fs::write(of.join("credentials"), "x").unwrap();
-        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
-        let path = scratch.path().join("home");
-        let mirror = |of: &Path, path: &Path| ScratchEntry::Mirror {
-            path: path.to_owned(),
-            of: of.to_owned(),
-            except: vec!["settings.json".into()],
-            create: vec!["history".into()],
-        };
-        scratch.fill(&[mirror(&of, &path)]).unwrap();
-        assert!(path.join("chats").is_symlink() && path.join("credentials").is_symlink());
-        assert!(path.join("history").is_symlink() && of.join("history").is_dir());
-        assert!(!path.join("settings.json").exists());
-        let missing = ScratchEntry::Mirror {
-            path: scratch.path().join("other"),
-            of: parent.path().join("missing"),
-            except: Vec::new(),
-            create: Vec::new(),
-        };
-        scratch.fill(&[missing]).unwrap();
-        assert!(scratch.path().join("other").is_dir());
-        drop(scratch);
-        assert!(
-            of.join("credentials").exists(),
-            "links are removed, not what they point to"
-        );
-    }
-
-    #[test]
     fn what_a_dead_run_left_is_removed_and_what_a_living_one_uses_is_not() {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let living = Scratch::create_in(&root).unwrap();
-        let dead = root.join("dead");
-        fs::create_dir(&dead).unwrap();
-        fs::write(dead.join("file"), "x").unwrap();
+        let old = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0));
+        let just_now = uuid::Uuid::now_v7();
+        let [foreign, dead, young] = ["dead", &old.simple().to_string(), &just_now.simple().to_string()].map(|name| {
+            let path = root.join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+            path
+        });
         let _new = Scratch::create_in(&root).unwrap();
-        assert!(!dead.exists());
+        assert!(!foreign.exists() && !dead.exists());
+        assert!(young.exists(), "its run may be about to lock it");
         assert!(living.path().exists());
+        remove_stale(&root, SystemTime::now() + 2 * YOUNG);
+        assert!(!young.exists() && living.path().exists());
     }
 
     #[test]
