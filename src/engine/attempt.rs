@@ -247,7 +247,7 @@ impl Attempt<'_> {
             stage,
             ..
         } = driver;
-        stage.parting = Some(scratch.remove());
+        stage.parting = Some(scratch.part());
         let in_vain = tally.never_began && ended == Ended::ByItself && round.restart < round.restarts;
         if let Some(failure) = tally.failure.take_if(|_| in_vain) {
             if let Some(recorder) = recorder {

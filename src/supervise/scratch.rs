@@ -19,10 +19,33 @@ use std::time::{Duration, SystemTime};
 /// A directory that only we may enter.
 #[derive(Debug)]
 pub struct Scratch {
-    path: PathBuf,
+    directory: Directory,
     /// Locked for as long as the run lives.
     _lock: File,
     keeper: Option<Keeper>,
+}
+
+/// It is gone when this is dropped.
+#[derive(Debug)]
+struct Directory(PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+        // Only if it is empty.
+        if let Some(root) = self.0.parent() {
+            let _ = fs::remove_dir(root);
+        }
+    }
+}
+
+/// The end of a run: its guard removes the directory and ends. Whoever drops this waits for that, and removes what is
+/// left.
+#[derive(Debug)]
+#[must_use = "there is something better to do than to wait"]
+pub struct Parting {
+    _keeper: Option<Keeper>,
+    _directory: Directory,
 }
 
 /// Where scratch directories lie: private to the user and cleared by the system now and then.
@@ -72,7 +95,7 @@ impl Scratch {
         for _ in 0..20 {
             make_private_root(root)?;
             remove_stale(root, SystemTime::now());
-            let path = root.join(uuid::Uuid::now_v7().simple().to_string());
+            let path = root.join(name(uuid::Uuid::now_v7(), std::process::id()));
             match make_private_dir(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 made => made?,
@@ -80,7 +103,7 @@ impl Scratch {
             let Ok(lock) = open_lock(&path) else { continue };
             if lock.try_lock().is_ok() && path.exists() {
                 return Ok(Self {
-                    path,
+                    directory: Directory(path),
                     _lock: lock,
                     keeper: None,
                 });
@@ -93,7 +116,7 @@ impl Scratch {
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.directory.0
     }
 
     /// Makes the entries of a plan. They must lie inside.
@@ -110,40 +133,24 @@ impl Scratch {
         self.keeper = Some(keeper);
     }
 
-    /// Removes the directory, and tells the run's guard to end meanwhile.
-    pub fn remove(mut self) -> Parting {
-        let mut keeper = self.keeper.take();
-        if let Some(keeper) = &mut keeper {
+    /// Has the directory removed by the run's guard, while we do something else.
+    pub fn part(mut self) -> Parting {
+        if let Some(keeper) = &mut self.keeper {
             keeper.dismiss();
         }
-        Parting { _keeper: keeper }
+        Parting {
+            _keeper: self.keeper,
+            _directory: self.directory,
+        }
     }
 
     fn check_inside(&self, path: &Path) -> io::Result<()> {
         let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
-        if path.starts_with(&self.path) && !climbs {
+        if path.starts_with(self.path()) && !climbs {
             return Ok(());
         }
         let message = format!("{} is not in the scratch directory", path.display());
         Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-    }
-}
-
-/// The guard of a run on its way out. Whoever drops this waits for its end.
-#[derive(Debug)]
-#[must_use = "there is something better to do than to wait"]
-pub struct Parting {
-    _keeper: Option<Keeper>,
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-        // Only if it is empty.
-        if let Some(root) = self.path.parent() {
-            let _ = fs::remove_dir(root);
-        }
-        self.keeper = None;
     }
 }
 
@@ -203,13 +210,18 @@ fn open_lock(path: &Path) -> io::Result<File> {
     File::create(path.with_extension("lock"))
 }
 
-/// Removes what runs left that were killed together with their guards. What is young is not looked at: of many runs at
-/// once, each would ask after all the others.
+/// The name of a directory tells when it was made, and by whom.
+fn name(made: uuid::Uuid, maker: u32) -> String {
+    format!("{}-{maker}", made.simple())
+}
+
+/// Removes what runs left that were killed together with their guards. A young one whose maker lives is not looked at: of
+/// many runs at once, each would ask after the locks of all the others.
 fn remove_stale(root: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        if is_young(&entry.file_name(), now) || !path.is_dir() {
+        if is_in_use(&entry.file_name(), now) || !path.is_dir() {
             continue;
         }
         let unlocked = open_lock(&path).is_ok_and(|lock| lock.try_lock().is_ok());
@@ -219,19 +231,29 @@ fn remove_stale(root: &Path, now: SystemTime) {
     }
 }
 
-/// How old a directory is before anybody asks whether its run is still there.
+/// How long the number of a process is believed to be still its own.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// The name of a directory tells when it was made.
-fn is_young(name: &OsStr, now: SystemTime) -> bool {
-    let made = name
-        .to_str()
-        .and_then(|name| name.parse::<uuid::Uuid>().ok()?.get_timestamp());
-    made.is_some_and(|made| {
-        let (seconds, nanoseconds) = made.to_unix();
-        let made = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
-        made.is_some_and(|made| now.duration_since(made).is_ok_and(|age| age < YOUNG))
-    })
+/// Whether the name alone says so; if not, only the lock can tell.
+fn is_in_use(name: &OsStr, now: SystemTime) -> bool {
+    let parts = || {
+        let (made, maker) = name.to_str()?.split_once('-')?;
+        let (seconds, nanoseconds) = made.parse::<uuid::Uuid>().ok()?.get_timestamp()?.to_unix();
+        let made = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))?;
+        Some((made, maker.parse().ok()?))
+    };
+    parts().is_some_and(|(made, maker)| now.duration_since(made).is_ok_and(|age| age < YOUNG) && is_alive(maker))
+}
+
+#[cfg(unix)]
+fn is_alive(pid: i32) -> bool {
+    let pid = rustix::process::Pid::from_raw(pid);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+#[cfg(not(unix))]
+fn is_alive(_pid: i32) -> bool {
+    false
 }
 
 #[cfg(all(test, unix))]
@@ -283,16 +305,19 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let living = Scratch::create_in(&root).unwrap();
-        let old = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0));
+        let long_ago = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0));
         let just_now = uuid::Uuid::now_v7();
-        let [foreign, dead, young] = ["dead", &old.simple().to_string(), &just_now.simple().to_string()].map(|name| {
+        let (we, nobody) = (std::process::id(), 4_194_305);
+        let make = |name: &str| {
             let path = root.join(name);
             fs::create_dir(&path).unwrap();
             fs::write(path.join("file"), "x").unwrap();
             path
-        });
+        };
+        let dead = ["foreign", &name(long_ago, we), &name(just_now, nobody)].map(make);
+        let young = make(&name(just_now, we));
         let _new = Scratch::create_in(&root).unwrap();
-        assert!(!foreign.exists() && !dead.exists());
+        assert!(dead.iter().all(|dead| !dead.exists()), "{dead:?}");
         assert!(young.exists(), "its run may be about to lock it");
         assert!(living.path().exists());
         remove_stale(&root, SystemTime::now() + 2 * YOUNG);
