@@ -178,16 +178,12 @@ fn project(desk: &Desk) {
 }
 
 fn write(desk: &Desk, block: &Block, name: &str) {
-    use std::os::unix::fs::PermissionsExt;
     let path: PathBuf = match name.strip_prefix("~/") {
         Some(below) => desk.path("home").join(below),
         None => desk.path("project").join(name),
     };
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, block.lines.join("\n") + "\n").unwrap();
-    if block.has("sh") {
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
 }
 
 #[test]
