@@ -154,10 +154,12 @@ fn run(desk: &Desk, block: &Block, shown: &Shown) -> Option<String> {
     (!fits(wanted, got)).then(|| format!("$ {command}\nshown:\n{wanted}\n\ngot:\n{got}\n{stderr}"))
 }
 
-/// An array of tasks as Slurm would run it: the last argument is the script of each task. What is wrong, if anything.
+/// An array of tasks as Slurm would run it: the last argument is the script of each task, and `srun` starts a step
+/// of it. What is wrong, if anything.
 fn run_tasks(desk: &Desk, block: &Block) -> Option<String> {
     desk.file("tasks.txt", "the \"first\" $HOME\nthe second\nthe third\n");
-    let sbatch = "export AGENT_BACKEND=mock; sbatch() { for script; do :; done; for task in 1 2 3; do \
+    desk.script("srun", "#!/bin/sh\nexec \"$@\"\n");
+    let sbatch = "export AGENT_BACKEND=mock PATH=$PWD:$PATH; sbatch() { for script; do :; done; for task in 1 2 3; do \
                   SLURM_ARRAY_TASK_ID=$task sh -c \"$script\" || return; done; }\n";
     let ended = desk.shell(&format!(
         "{sbatch}{}\njq -r .responseText out-*.json",
