@@ -231,6 +231,14 @@ fn the_command_of_a_kubernetes_job_is_understood() {
     assert!(parsed.is_ok(), "{:?}", parsed.err().map(|error| error.to_string()));
 }
 
+#[test]
+fn the_rust_that_it_asks_for_is_the_one_of_the_manifest_and_of_the_workflow() {
+    let rust = env!("CARGO_PKG_RUST_VERSION");
+    let workflow = std::fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();
+    assert!(readme().contains(&format!("Rust {rust} or newer")));
+    assert!(workflow.contains(&format!("cargo +{rust} check")));
+}
+
 fn exit_codes() -> String {
     let rows = Exit::TABLE
         .iter()
