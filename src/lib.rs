@@ -3,36 +3,47 @@
 //! A run flows one way: `cli → config → request → backend.plan → supervise → lines → protocol → event → session,
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system.
 
-pub mod agent;
-pub mod backend;
-pub mod catalog;
-pub mod cli;
-pub mod command;
-pub mod complete;
-pub mod config;
-pub mod decide;
-pub mod doctor;
-pub mod duration;
-pub mod engine;
-pub mod error;
-pub mod event;
-pub mod exit;
-pub mod lines;
-pub mod locate;
-pub mod marker;
-pub mod mask;
-pub mod mcp;
-pub mod media;
-pub mod outcome;
-pub mod prompt;
-pub mod report;
-pub mod request;
-pub mod schema;
-pub mod session;
-pub mod shell;
-pub mod suggest;
-pub mod supervise;
-pub mod tool;
+// What was typed and configured, down to one validated request.
+pub mod catalog; // the backends of this user, built in and declared
+pub mod cli; // the command line as it was typed
+pub mod complete; // values for the shell's completion
+pub mod config; // files and environment, each value with its origin
+pub mod decide; // from all of that to a request: every usage error is found here
+pub mod prompt; // from an argument, a file or standard input
+pub mod request; // one run, decided
+
+// A run.
+pub mod backend; // what to start, and what its bytes mean: one folder a CLI, pure
+pub mod engine; // joins the others: plan, supervise, decode, settle, keep
+pub mod event; // what every backend is translated to
+pub mod lines; // bytes to lines
+pub mod locate; // the backend's program, before anything is spawned
+pub mod outcome; // how a run is judged
+pub mod supervise; // the only place that spawns, signals, waits and kills
+
+// What becomes of it.
+pub mod report; // events to text, JSON and a terminal
+pub mod session; // stored conversations
+
+// What an answer may be asked for.
+pub mod marker; // --marker
+pub mod media; // --media
+pub mod schema; // --schema, with a validator of our own
+
+// Who begins a run, or something else.
+pub mod agent; // programs in Rust
+pub mod command; // the subcommands
+pub mod doctor; // is each CLI usable here?
+
+// Small things that many use.
+pub mod duration; // 90s, 10m, 1h30m
+pub mod error; // what can go wrong, with advice
+pub mod exit; // the table of exit codes
+pub mod mask; // keeps secrets out of what is shown
+pub mod mcp; // the common form of MCP servers
+pub mod shell; // commands as a person would type them
+pub mod suggest; // what was probably meant
+pub mod tool; // the canonical names of tools
 
 use clap::Parser;
 use std::ffi::OsString;
