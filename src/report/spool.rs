@@ -51,10 +51,6 @@ struct Waiting {
 
 /// What the other end of the output is up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(any(unix, test)),
-    expect(dead_code, reason = "only Unix can tell without writing")
-)]
 enum Reader {
     /// A small piece is taken at once.
     Ready,

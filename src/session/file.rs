@@ -169,6 +169,7 @@ pub(super) fn is_older(entry: &std::fs::DirEntry, now: SystemTime, age: Duration
 }
 
 fn private_directories() -> std::fs::DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -160,10 +160,6 @@ mod tests {
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
-    }
-
     #[test]
     fn json_is_merged_into_what_is_there() {
         let base = br#"{"a":{"keep":1,"change":2},"list":[1],"b":true}"#;
@@ -220,7 +216,10 @@ mod tests {
         assert_eq!(fs::read(path("deep/absent")).unwrap(), b"");
         assert_eq!(fs::read_to_string(path("fork")).unwrap(), "the conversation");
         assert_eq!(fs::read_to_string(path("deep/copy")).unwrap(), "the conversation");
-        assert_eq!(mode(&path("deep/copy")), 0o600);
+        assert_eq!(
+            fs::metadata(path("deep/copy")).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert!(!path("none").exists());
     }
 
