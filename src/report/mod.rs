@@ -8,6 +8,7 @@ mod progress;
 mod sanitize;
 mod spinner;
 mod spool;
+mod stdout;
 mod stream_json;
 mod terminal;
 mod text;

@@ -4,6 +4,7 @@
 //! limit, and beyond that in an unlinked temporary file that the thread works off. A reader that is gone is told to the
 //! supervisor, and what is pushed then is dropped.
 
+use super::stdout::{RawStdout, Reader, reader_of_stdout};
 use crate::supervise::OutputClosed;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -47,15 +48,6 @@ struct Waiting {
     reader: fn() -> Reader,
     /// When the thread is needed to notice that the reader went away.
     until: Instant,
-}
-
-/// What the other end of the output is up to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reader {
-    /// A small piece is taken at once.
-    Ready,
-    Unknown,
-    Gone,
 }
 
 #[derive(Debug, Default)]
@@ -344,54 +336,6 @@ fn end(shared: &Shared, state: &mut State, error: io::Error) {
         End::Failed
     });
     shared.closed.set();
-}
-
-/// Standard output without std's own buffer: what is pushed is complete already.
-struct RawStdout;
-
-impl Write for RawStdout {
-    #[cfg(unix)]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::io::write(io::stdout(), bytes) {
-            // A descriptor that somebody else made non-blocking (a shell's terminal) is waited for.
-            Err(rustix::io::Errno::AGAIN) => {
-                let stdout = io::stdout();
-                let mut waiting = [rustix::event::PollFd::new(&stdout, rustix::event::PollFlags::OUT)];
-                rustix::event::poll(&mut waiting, None)?;
-                Err(io::ErrorKind::Interrupted.into())
-            }
-            written => Ok(written?),
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::stdout().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        #[cfg(not(unix))]
-        io::stdout().flush()?;
-        Ok(())
-    }
-}
-
-#[cfg(unix)]
-fn reader_of_stdout() -> Reader {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = io::stdout();
-    let mut watched = [PollFd::new(&stdout, PollFlags::OUT)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut watched, Some(&now)) {
-        Ok(1..) if watched[0].revents().contains(PollFlags::ERR) => Reader::Gone,
-        Ok(1..) if watched[0].revents() == PollFlags::OUT => Reader::Ready,
-        _ => Reader::Unknown,
-    }
-}
-
-#[cfg(not(unix))]
-fn reader_of_stdout() -> Reader {
-    Reader::Unknown
 }
 
 #[cfg(test)]
