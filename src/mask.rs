@@ -1,5 +1,11 @@
-//! Secrets never reach a log: values of variables that look like credentials are masked wherever they appear.
+//! Secrets never reach a log: what looks like a credential is masked wherever it appears. This owns what is masked and
+//! how; `find` knows where the secrets of a run are.
 
+mod find;
+
+use crate::backend::Launch;
+use crate::request::Request;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 const TELLTALE: &[&str] = &[
@@ -16,22 +22,27 @@ const TELLTALE: &[&str] = &[
 const SHORTEST: usize = 6;
 const MASKED: &str = "***";
 
-/// The secrets of one environment.
+/// The secrets of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Mask(Vec<String>);
 
 impl Mask {
-    pub fn of<'a>(environment: impl IntoIterator<Item = (&'a OsString, &'a OsString)>) -> Self {
-        let secrets = environment
-            .into_iter()
-            .filter(|(name, _)| is_secret(name))
-            .filter_map(|(_, value)| value.to_str());
-        let mut secrets: Vec<String> = secrets
-            .filter(|value| value.len() >= SHORTEST)
-            .map(str::to_owned)
-            .collect();
+    /// What a run must not show: credentials of its environment, all that its MCP servers are given, and what its options
+    /// and arguments name as secret.
+    pub fn of_run(environment: &BTreeMap<OsString, OsString>, request: &Request, launch: &Launch) -> Self {
+        let mut secrets = find::in_environment(environment);
+        secrets.extend(find::in_servers(&request.mcp_servers));
+        secrets.extend(find::in_options(&request.options));
+        secrets.extend(find::in_arguments(&launch.args));
+        Self::new(secrets)
+    }
+
+    fn new(secrets: Vec<String>) -> Self {
+        let long_enough = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST);
+        let mut secrets: Vec<String> = long_enough.flat_map(forms).collect();
         // The longest first: one secret may contain another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.sort_by(|left, right| right.len().cmp(&left.len()).then_with(|| left.cmp(right)));
+        secrets.dedup();
         Self(secrets)
     }
 
@@ -43,9 +54,25 @@ impl Mask {
                 false => text,
             })
     }
+
+    /// The value of a variable as it may be shown.
+    pub fn variable(&self, name: &OsStr, value: &OsStr) -> String {
+        match is_secret(name) {
+            true => MASKED.to_owned(),
+            false => self.apply(&value.to_string_lossy()),
+        }
+    }
 }
 
-/// Whether a variable of this name holds a credential.
+/// A secret as it is, and as it looks inside a string of JSON or TOML.
+fn forms(secret: String) -> impl Iterator<Item = String> {
+    let quoted = serde_json::Value::from(secret.as_str()).to_string();
+    let escaped = quoted[1..quoted.len() - 1].to_owned();
+    let differs = escaped != secret;
+    std::iter::once(secret).chain(differs.then_some(escaped))
+}
+
+/// Whether a variable, an option or a header of this name holds a credential.
 pub fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     TELLTALE.iter().any(|word| name.contains(word))
@@ -59,7 +86,13 @@ mod tests {
     fn values_of_credentials_are_masked_and_others_are_not() {
         let pairs = [("API_KEY", "sk-123456"), ("HOME", "/home/user"), ("X_TOKEN", "abc")];
         let pairs = pairs.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let mask = Mask::of(pairs.iter().map(|(name, value)| (name, value)));
+        let mask = Mask::new(find::in_environment(&pairs.into_iter().collect()));
         assert_eq!(mask.apply("sk-123456 in /home/user abc"), "*** in /home/user abc");
+    }
+
+    #[test]
+    fn a_secret_inside_of_json_is_found_in_its_escaped_form() {
+        let mask = Mask::new(vec!["line\none\"two".to_owned()]);
+        assert_eq!(mask.apply(r#"{"a":"line\none\"two"}"#), r#"{"a":"***"}"#);
     }
 }

@@ -7,7 +7,7 @@ use crate::decide::RunSettings;
 use crate::engine::{self, Mode};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
-use crate::mask::{self, Mask};
+use crate::mask::Mask;
 use crate::request::Request;
 use crate::shell;
 use serde::Serialize;
@@ -43,8 +43,8 @@ pub fn print(
         Mode::Headless
     };
     let prepared = engine::prepare(backend, request, settings, environment, PathBuf::from(SCRATCH), mode)?;
-    let mask = Mask::of(&prepared.env);
     let launch = &prepared.plan.launch;
+    let mask = Mask::of_run(&prepared.env, request, launch);
     let warnings: Vec<String> = settings
         .warnings
         .iter()
@@ -52,9 +52,9 @@ pub fn print(
         .cloned()
         .collect();
     let text = match settings.output_format {
-        OutputFormat::Text => format!("{}\n", mask.apply(&shell::command_line(&masked(launch)))),
+        OutputFormat::Text => format!("{}\n", shell::command_line(launch, &settings.env, &mask)),
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let json = serde_json::to_string(&view(launch, warnings.clone(), &mask));
+            let json = serde_json::to_string(&view(launch, settings, warnings.clone(), &mask));
             format!(
                 "{}\n",
                 json.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?
@@ -73,22 +73,9 @@ pub fn print(
     }
 }
 
-/// The launch with secret values of its own left out.
-fn masked(launch: &Launch) -> Launch {
-    let mut launch = launch.clone();
-    for (name, value) in &mut launch.env {
-        if mask::is_secret(name) && value.is_some() {
-            *value = Some("***".into());
-        }
-    }
-    launch
-}
-
-fn view(launch: &Launch, warnings: Vec<String>, mask: &Mask) -> View {
-    let set = |wanted: bool| {
-        let names = launch.env.iter().filter(move |(_, value)| value.is_some() == wanted);
-        names.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
-    };
+fn view(launch: &Launch, settings: &RunSettings, warnings: Vec<String>, mask: &Mask) -> View {
+    let set = shell::variables(launch, &settings.env);
+    let removed = launch.env.iter().filter(|(_, value)| value.is_none());
     View {
         program: launch.program.display().to_string(),
         argv: launch
@@ -97,8 +84,11 @@ fn view(launch: &Launch, warnings: Vec<String>, mask: &Mask) -> View {
             .map(|arg| mask.apply(&arg.to_string_lossy()))
             .collect(),
         cwd: launch.cwd.display().to_string(),
-        env: set(true),
-        env_removed: set(false),
+        env: set
+            .iter()
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect(),
+        env_removed: removed.map(|(name, _)| name.to_string_lossy().into_owned()).collect(),
         stdin_bytes: match &launch.stdin {
             Stdin::Bytes(bytes) | Stdin::Held(bytes) => bytes.len(),
             Stdin::Closed | Stdin::Inherited => 0,

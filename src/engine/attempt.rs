@@ -14,7 +14,7 @@ use crate::mask::Mask;
 use crate::outcome::{self, Ended, Facts};
 use crate::request::{Conversation, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why, no_scratch};
-use crate::{doctor, locate};
+use crate::{doctor, locate, shell};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -184,11 +184,11 @@ impl Attempt<'_> {
         for message in warnings.iter().filter(|_| round.restart == 0) {
             stage.warn(message.clone());
         }
-        let mask = (self.settings.verbosity == Verbosity::Verbose).then(|| Mask::of(&env));
+        let verbose = self.settings.verbosity == Verbosity::Verbose;
+        let mask = verbose.then(|| Mask::of_run(&env, request, &plan.launch));
         if let Some(mask) = &mask {
-            stage
-                .progress
-                .trace("+", &mask.apply(&crate::shell::command_line(&plan.launch)));
+            let command = shell::command_line(&plan.launch, &self.settings.env, mask);
+            stage.progress.trace("+", &command);
         }
         let recorder = self
             .settings

@@ -266,6 +266,85 @@ fn a_dry_run_prints_a_command_and_spawns_nothing() {
     assert!(!place.path("state/sessions").exists(), "nothing is stored");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_dry_run_can_be_typed_into_a_shell() {
+    let place = Place::new();
+    let cli = place.script("printf '%s|%s|%s' \"$1\" \"$MINE\" \"${GEMINI_SANDBOX-gone}\"");
+    for backend in ["claude", "codex", "gemini", "opencode", "pi"] {
+        let args = [
+            "run",
+            "-b",
+            backend,
+            "--dry-run",
+            "-e",
+            "MINE=a b",
+            "-P",
+            "read-only",
+            "hi",
+        ];
+        let shown = place.agentctl(&args).env("BACKEND_CLI_PATH", &cli).output().unwrap();
+        let line = stdout(&shown);
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let mut shell = Command::new("/bin/sh");
+        let typed = shell.args(["-c", &line]).stdin(Stdio::null()).output().unwrap();
+        assert!(stdout(&typed).contains("|a b|"), "{line}: {typed:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn neither_a_dry_run_nor_verbose_shows_what_servers_and_arguments_keep_secret() {
+    let place = Place::new();
+    let cli = place.script("exit 1");
+    let servers = r#"{"mcpServers":{
+        "a":{"command":"x","env":{"ANY":"in-\"env"},"args":["--token","in-server-args"]},
+        "b":{"url":"https://host/?token=in-address","headers":{"Authorization":"Bearer in-header"}}}}"#;
+    std::fs::write(place.path("mcp.json"), servers).unwrap();
+    let declared =
+        "[backends.own]\nprogram = \"own\"\ndialect = \"text\"\nargs = [\"--api-key\", \"in-declaration\"]\n";
+    std::fs::write(place.path("config.toml"), declared).unwrap();
+    for backend in ["claude", "codex", "gemini", "opencode", "pi", "own"] {
+        for way in ["--dry-run", "--dry-run -o json", "-v"] {
+            let mut args = vec!["run", "-b", backend, "--mcp-config", "mcp.json", "hi"];
+            args.extend(way.split(' '));
+            args.extend([
+                "-e",
+                "MY_TOKEN=in-variable",
+                "--",
+                "--api-key=in-argument",
+                "--password",
+                "in-next",
+            ]);
+            let mut command = place.agentctl(&args);
+            command
+                .env("BACKEND_CLI_PATH", &cli)
+                .env("AGENTCTL_CONFIG", place.path("config.toml"));
+            let configuration = r#"{"provider":{"x":{"options":{"apiKey":"in-configuration"}}}}"#;
+            let output = command.env("OPENCODE_CONFIG_CONTENT", configuration).output().unwrap();
+            let all = stdout(&output) + &stderr(&output);
+            assert!(all.contains("***"), "{backend} {way}: {all}");
+            for secret in [
+                "env",
+                "server-args",
+                "address",
+                "header",
+                "declaration",
+                "variable",
+                "argument",
+                "next",
+                "configuration",
+            ] {
+                assert!(
+                    !all.contains(&format!("in-{secret}")),
+                    "{backend} {way}: {secret} in {all}"
+                );
+            }
+            assert!(!all.contains("in-\\\"env"), "{backend} {way}: {all}");
+        }
+    }
+}
+
 #[test]
 fn verbose_shows_the_command_and_raw_lines_without_secrets() {
     let place = Place::new();
