@@ -1,6 +1,10 @@
 //! The command line as it was typed. Nothing else knows clap: this file turns arguments into plain data, and the doc
 //! comments are the `--help`.
 
+mod advice;
+
+pub use advice::advise;
+
 use crate::complete;
 use crate::marker::DEFAULT_MARKER;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
@@ -14,7 +18,6 @@ use std::path::PathBuf;
     name = "agentctl",
     version,
     max_term_width = 110,
-    propagate_version = true,
     disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -164,6 +167,9 @@ pub struct CommonArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = RIGHTS)]
     pub add_dir: Vec<PathBuf>,
 
+    /// What to ask, also if it begins with `-`: the form for text that others wrote, as --prompt="$MESSAGE"
+    #[arg(long = "prompt", value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["prompt", "prompt_file"], help_heading = INPUT)]
+    pub prompt_text: Option<String>,
     /// Read the prompt from a file; `-` is standard input
     #[arg(short = 'f', long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = INPUT)]
     pub prompt_file: Option<PathBuf>,
@@ -454,27 +460,6 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// What to try instead of a command that does not exist, where clap has no idea.
-pub fn advice(error: &clap::Error) -> Option<String> {
-    use clap::error::{ContextKind, ContextValue};
-    if error.get(ContextKind::SuggestedSubcommand).is_some() {
-        return None;
-    }
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
-        return None;
-    };
-    let root = command();
-    let commands: Vec<&str> = root
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-        .map(clap::Command::get_name)
-        .collect();
-    Some(match crate::suggest::closest(typed, &commands) {
-        Some(similar) => format!("did you mean `agentctl {similar}`?"),
-        None => "to give an agent a prompt: agentctl run \"PROMPT\"".to_owned(),
-    })
-}
-
 /// The examples at the end of each `--help`.
 mod help {
     pub const ROOT: &str = "\
@@ -491,7 +476,7 @@ Examples:
   agentctl run \"fix the failing test\"
   git diff | agentctl run -b gemini -P read-only \"review this change\"
   agentctl run -b codex -m gpt-5 --max-turns 10 -o json -f task.md
-  agentctl run --session \"$CHANNEL\" -o json \"$MESSAGE\"
+  printf '%s' \"$MESSAGE\" | agentctl run --session \"$CHANNEL\" -o json
   agentctl run -b mock \"hello\"";
 
     pub const RESUME: &str = "\

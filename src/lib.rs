@@ -61,12 +61,13 @@ pub fn main() -> ExitCode {
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
     }
-    match cli::Cli::try_parse_from(args) {
+    match cli::Cli::try_parse_from(&args) {
         Ok(cli) => command::dispatch(cli),
-        Err(error) => {
+        Err(mut error) => {
+            let advice = cli::advise(&mut error, &args);
             // Help and version are no errors; a closed pipe is not ours to complain about.
             let printed = error.print();
-            if let Some(advice) = cli::advice(&error) {
+            if let Some(advice) = advice {
                 report::tell(&format!("hint: {advice}\n"));
             }
             match (error.use_stderr(), printed) {

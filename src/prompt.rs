@@ -5,10 +5,28 @@ use crate::error::Failure;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
+/// A prompt on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument<'a> {
+    /// A word of its own, of which `-` is standard input.
+    Word(&'a str),
+    /// The value of `--prompt`: text, whatever it is.
+    Text(&'a str),
+}
+
+impl<'a> Argument<'a> {
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Word(text) | Self::Text(text) => text,
+        }
+    }
+}
+
 /// The prompt, whole and as it was given. Empty if there is none.
-pub fn gather(argument: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
-    let stdin_wanted = argument == Some("-") || file == Some(Path::new("-"));
-    let argument = argument.filter(|text| *text != "-");
+pub fn gather(argument: Option<Argument<'_>>, file: Option<&Path>) -> Result<String, Failure> {
+    let is_stdin = |argument: &Argument<'_>| *argument == Argument::Word("-");
+    let stdin_wanted = argument.as_ref().is_some_and(is_stdin) || file == Some(Path::new("-"));
+    let argument = argument.filter(|argument| !is_stdin(argument)).map(Argument::text);
     let from_file = match file.filter(|path| *path != Path::new("-")) {
         Some(path) => Some(read_text(path, "the prompt")?),
         None => None,

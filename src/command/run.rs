@@ -9,6 +9,7 @@ use crate::engine::{self, Job};
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::outcome;
+use crate::prompt::Argument;
 use crate::report::{
     self, Harmless, Json, Pace, Progress, Report, Sanitized, Spool, StreamJson, Surroundings, Text, failure_text,
 };
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// What the two commands have in common.
 struct Typed<'a> {
     common: &'a CommonArgs,
-    prompt: Option<&'a str>,
+    prompt: Option<Argument<'a>>,
     selector: Selector,
     branch: Branch,
 }
@@ -44,7 +45,7 @@ pub fn run(args: &RunArgs) -> u8 {
     };
     told(&Typed {
         common: &args.common,
-        prompt: args.prompt.as_deref(),
+        prompt: argument(args.prompt.as_deref(), &args.common),
         selector,
         branch: Branch::Continue,
     })
@@ -58,6 +59,13 @@ pub fn resume(args: &ResumeArgs) -> u8 {
         Reach::ThisDirectory
     };
     let (selector, prompt) = match (args.last, &args.session, &args.prompt) {
+        (true, Some(word), None) if args.common.prompt_text.is_some() => {
+            let failure = Failure::usage(format!(
+                "with --last, `{word}` is a prompt, and --prompt is a second one"
+            ))
+            .hint("leave out one of them");
+            return complain(&args.common, failure);
+        }
         // With --last the only word is the prompt.
         (true, prompt, None) => (Selector::Last(reach), prompt.as_deref()),
         (true, Some(_), Some(extra)) => {
@@ -76,10 +84,16 @@ pub fn resume(args: &ResumeArgs) -> u8 {
     };
     told(&Typed {
         common: &args.common,
-        prompt,
+        prompt: argument(prompt, &args.common),
         selector,
         branch,
     })
+}
+
+/// The prompt of the command line, which has two places for it.
+fn argument<'a>(word: Option<&'a str>, common: &'a CommonArgs) -> Option<Argument<'a>> {
+    let text = common.prompt_text.as_deref().map(Argument::Text);
+    text.or(word.map(Argument::Word))
 }
 
 /// Runs, and tells in the asked-for format what kept it from running.
@@ -124,7 +138,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
         return Err(Failure::usage("--interactive has no output of its own").hint("leave --output-format out"));
     }
     let prompt = match (args.interactive, args.prompt_file.as_deref()) {
-        (true, None) => typed.prompt.unwrap_or_default().to_owned(),
+        (true, None) => typed.prompt.map(Argument::text).unwrap_or_default().to_owned(),
         (_, file) => prompt::gather(typed.prompt, file)?,
     };
     if prompt.trim().is_empty() && !args.interactive {

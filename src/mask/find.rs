@@ -99,23 +99,23 @@ pub fn in_arguments(arguments: &[OsString]) -> Vec<String> {
     for (position, word) in words.iter().enumerate() {
         let next = words.get(position + 1).filter(|next| !next.starts_with('-'));
         match (word.split_once('='), next) {
-            // A name has no blank: it would be a sentence.
-            (Some((name, value)), _) if !name.contains(char::is_whitespace) => {
-                if is_secret(OsStr::new(name)) {
-                    found.extend([value.to_owned(), value.trim_matches('"').to_owned()]);
-                }
+            (Some((name, value)), _) if names_a_credential(name) => {
+                found.extend([value.to_owned(), value.trim_matches('"').to_owned()]);
             }
             (None, Some(next)) if is_header_flag(word) => {
                 let value = next.split_once(':').map_or(*next, |(_, value)| value);
                 found.extend(in_header(value.trim()));
             }
-            (None, Some(next)) if word.starts_with('-') && is_secret(OsStr::new(word)) => {
-                found.push((*next).to_owned())
-            }
+            (None, Some(next)) if word.starts_with('-') && names_a_credential(word) => found.push((*next).to_owned()),
             _ => {}
         }
     }
     found
+}
+
+/// A name has no blank: that would be a sentence.
+fn names_a_credential(name: &str) -> bool {
+    !name.contains(char::is_whitespace) && is_secret(OsStr::new(name))
 }
 
 fn is_header_flag(word: &str) -> bool {

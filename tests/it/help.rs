@@ -132,7 +132,7 @@ fn a_slip_gets_a_suggestion() {
         desk.run(&["run", "-b", "mock", "--session", "ticket-1234", "hi"]).code,
         Some(0)
     );
-    let cases: [(&[&str], i32, &str); 14] = [
+    let cases: &[(&[&str], i32, &str)] = &[
         (&["rnu", "x"], 2, "agentctl run"),
         (&["fix the test"], 2, "agentctl run"),
         (&["run", "--modle", "x", "y"], 2, "'--model'"),
@@ -151,11 +151,41 @@ fn a_slip_gets_a_suggestion() {
         (&["doctor", "codx"], 2, "`codex`"),
         (&["sessions", "list", "-b", "codx"], 2, "`codex`"),
         (&["help", "enviroment"], 2, "`environment`"),
+        (&["run", "-v is broken"], 2, "use --prompt=TEXT or standard input"),
+        (&["run", "--marker me"], 2, "use --prompt=TEXT or standard input"),
+        (&["run", "fix", "the", "test"], 2, "put the prompt in quotes"),
+        (
+            &["resume", "--last", "fix", "the", "test"],
+            2,
+            "put the prompt in quotes",
+        ),
+        (&["run", "--marker", "APPROVED", "x"], 2, "write --marker=VALUE"),
+        (&["sessions", "forget", "x"], 2, "`agentctl sessions rm`"),
+        (&["ls"], 2, "`agentctl sessions list`"),
+        (&["list"], 2, "`agentctl sessions list`"),
+        (&["config", "get"], 2, "`agentctl config show`"),
     ];
     for (args, code, suggestion) in cases {
         let ended = desk.run(args);
-        assert_eq!(ended.code, Some(code), "{args:?}: {ended:?}");
+        assert_eq!(ended.code, Some(*code), "{args:?}: {ended:?}");
         assert!(ended.stderr.contains(suggestion), "{args:?}: {ended:?}");
         assert_eq!(ended.stdout, "", "{args:?}");
     }
+}
+
+#[test]
+fn nobody_is_sent_the_wrong_way() {
+    let desk = Desk::new();
+    for (args, misleading) in [
+        // What follows `--` is for the CLI and no prompt.
+        (&["run", "-v is broken"][..], "'-- "),
+        (&["config", "frobnicate"], "to give an agent a prompt"),
+        (&["sessions", "frobnicate"], "to give an agent a prompt"),
+        (&["run", "-V"], "agentctl-run"),
+    ] {
+        let ended = desk.run(args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(!ended.stderr.contains(misleading), "{args:?}: {ended:?}");
+    }
+    assert!(desk.run(&["-V"]).stdout.starts_with("agentctl "));
 }

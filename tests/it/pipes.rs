@@ -152,6 +152,13 @@ fn the_prompt_comes_from_an_argument_a_file_standard_input_or_two_of_them() {
             "an argument\n\nfrom a file",
         ),
         ("agentctl run -b mock '' < task", "\n\nfrom a file"),
+        ("agentctl run -b mock --prompt=-ftask", "-ftask"),
+        ("agentctl run -b mock --prompt '-f task'", "-f task"),
+        ("agentctl run -b mock --prompt=--help", "--help"),
+        ("agentctl run -b mock --prompt --dry-run", "--dry-run"),
+        ("agentctl run -b mock --prompt=- < /dev/null", "-"),
+        ("echo piped | agentctl run -b mock --prompt=x", "x\n\npiped"),
+        ("agentctl resume --last --prompt=-f/etc/x", "-f/etc/x"),
     ] {
         let ended = desk.shell(&format!("{line} -o json | jq -rj .responseText"));
         assert_eq!(ended.stdout.trim(), prompt.trim(), "{line}: {ended:?}");
@@ -167,6 +174,9 @@ fn what_cannot_be_a_prompt_is_told_with_what_to_do() {
         ("agentctl run -b mock -f nothing-here", "nothing-here"),
         ("printf '\\xff\\xfe' | agentctl run -b mock", "iconv"),
         ("agentctl run -b mock -f .", "prompt"),
+        ("agentctl run -b mock --prompt=x y", "cannot be used with"),
+        ("agentctl run -b mock --prompt=x -f y", "cannot be used with"),
+        ("agentctl resume --last --prompt=x y", "leave out one of them"),
     ] {
         let ended = desk.shell(line);
         assert_ended(&ended, 2, "");
