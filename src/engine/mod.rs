@@ -80,6 +80,7 @@ async fn converse(job: Job<'_>) -> Finished {
         marker: job.settings.marker.clone().map(Marker::new),
         callback: job.callback,
         parting: None,
+        last_warnings: Vec::new(),
         progress_count: 0,
     };
     let attempt = Attempt {
@@ -122,8 +123,7 @@ fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     stage.flush_last();
     // Nobody is left to be told: `| head` has what it wanted.
     if !stage.spool.as_ref().is_some_and(Spool::reader_is_gone) {
-        stage.settle();
-        stage.progress.result(&result);
+        stage.conclude(&result);
     }
     if let Some(spool) = stage.spool {
         // After a signal or a timeout the reader gets a moment, not all the time in the world.
@@ -155,7 +155,7 @@ fn complete(settled: &mut Settled, settings: &RunSettings, stage: &mut Stage<'_>
     let Some(mut keeper) = stage.keeper.take() else { return };
     for message in keeper.finish(result, carry, prompt) {
         result.warnings.push(message.clone());
-        stage.warn(message);
+        stage.warn_last(message);
     }
     result.session = keeper.key();
     result.name = keeper.name().map(str::to_owned);

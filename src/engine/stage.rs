@@ -3,7 +3,7 @@
 
 use super::keeper::Keeper;
 use crate::backend::Sink;
-use crate::event::Event;
+use crate::event::{Event, EventResult};
 use crate::marker::Marker;
 use crate::report::{Progress, Report, Spool};
 use crate::supervise::Parting;
@@ -25,12 +25,17 @@ pub(super) struct Stage<'a> {
     pub callback: Option<&'a mut OnEvent<'a>>,
     /// The guard of the last process, which ends while the session is brought to the disk.
     pub parting: Option<Parting>,
+    /// What is told on stderr once the answer is out.
+    pub last_warnings: Vec<String>,
     /// How many texts, thoughts and tool calls there were: the agent gets on.
     pub progress_count: u64,
 }
 
 /// How long a progress line waits for the answer that comes before it on the same terminal.
 const SHARED_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long the last words on stderr wait for the end of the answer: both may be one file.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most that is gathered before it is handed on.
 const AT_ONCE: usize = 1 << 20;
@@ -60,6 +65,21 @@ impl Stage<'_> {
         }
     }
 
+    /// Tells how the run ended, after the answer if both go to the same place.
+    pub fn conclude(&mut self, result: &EventResult) {
+        self.settle();
+        let has_more_to_say = result.error.is_some() || !self.last_warnings.is_empty();
+        if let (Some(spool), true) = (&self.spool, has_more_to_say) {
+            spool.settle(LAST_PATIENCE);
+        }
+        for message in self.last_warnings.drain(..) {
+            self.progress.event(&Event::Warning {
+                message: Cow::Owned(message),
+            });
+        }
+        self.progress.result(result);
+    }
+
     /// Lets the progress display say something. On a terminal that it shares with the answer, the answer so far comes
     /// first.
     fn show(&mut self, event: &Event<'_>) {
@@ -75,8 +95,24 @@ impl Stage<'_> {
         });
     }
 
+    /// A warning when nothing else will come but the result. A display on the answer's terminal knows whether its line is
+    /// open; everybody else is told when the answer has its end.
+    pub fn warn_last(&mut self, message: String) {
+        if self.progress.shares_the_terminal() {
+            return self.warn(message);
+        }
+        self.hand_out(&Event::Warning {
+            message: Cow::Borrowed(&message),
+        });
+        self.last_warnings.push(message);
+    }
+
     fn emit(&mut self, event: &Event<'_>) {
         self.show(event);
+        self.hand_out(event);
+    }
+
+    fn hand_out(&mut self, event: &Event<'_>) {
         self.report.event(event, &mut self.out);
         // A line of the CLI can be many events; what is done is not kept until the last.
         if self.out.len() > AT_ONCE {

@@ -119,6 +119,21 @@ fn a_state_directory_that_cannot_be_written_costs_the_memory_and_not_the_answer(
 }
 
 #[test]
+fn an_error_and_a_last_warning_begin_a_line_in_the_file_of_the_answer() {
+    let desk = Desk::new();
+    desk.shell("mkdir ../state && touch ../state/transcripts");
+    for (args, told) in [
+        ("'[[say:part]] [[error:rate_limit]]'", "error: "),
+        ("--keep-transcript '[[say:part]]'", "warning: the transcript"),
+    ] {
+        for _ in 0..10 {
+            let ended = desk.shell(&format!("agentctl run -b mock {args} > all 2>&1; cat all"));
+            assert!(ended.stdout.starts_with(&format!("part\n{told}")), "{ended:?}");
+        }
+    }
+}
+
+#[test]
 fn without_a_place_for_private_files_it_is_told_what_to_set() {
     let desk = Desk::new();
     for line in ["agentctl run -b mock hello", "agentctl doctor mock"] {
