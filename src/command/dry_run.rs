@@ -8,6 +8,7 @@ use crate::engine::{self, Mode};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::mask::Mask;
+use crate::report;
 use crate::request::Request;
 use crate::shell;
 use serde::Serialize;
@@ -62,7 +63,7 @@ pub fn print(
         }
     };
     for warning in warnings {
-        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+        report::tell(&format!("warning: {warning}\n"));
     }
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(

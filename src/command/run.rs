@@ -2,7 +2,7 @@
 
 use super::conversation::{Branch, Reach, Search, Selected, Selector};
 use super::{dry_run, full_rights};
-use crate::cli::{ColorArg, CommonArgs, OutputFormat, ResumeArgs, RunArgs};
+use crate::cli::{CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
 use crate::decide::{self, Given, RunSettings};
 use crate::engine::{self, Job};
@@ -29,6 +29,7 @@ struct Typed<'a> {
 }
 
 pub fn run(args: &RunArgs) -> u8 {
+    report::choose_color(args.common.color.unwrap_or_default());
     let selector = match &args.session {
         // Mostly a variable that is not set: strangers must not meet in one conversation because of it.
         Some(name) if name.is_empty() => {
@@ -52,6 +53,7 @@ pub fn run(args: &RunArgs) -> u8 {
 }
 
 pub fn resume(args: &ResumeArgs) -> u8 {
+    report::choose_color(args.common.color.unwrap_or_default());
     let branch = if args.fork { Branch::Fork } else { Branch::Continue };
     let reach = if args.any_dir {
         Reach::AnyDirectory
@@ -156,6 +158,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
         first_turn: matches!(selected.conversation, Conversation::Fresh { .. }),
     };
     let (request, mut settings) = decide::decide(args, &layers, given, backend)?;
+    report::choose_color(settings.color);
     settings.warnings.splice(0..0, selected.warnings.clone());
     if selected.known && cwd != here {
         settings.warnings.push(format!(
@@ -320,20 +323,16 @@ fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> 
             true => report::Audience::Terminal,
             false => report::Audience::Program,
         };
-        return Box::new(report::Plain::new(stderr, settings.verbosity, audience));
+        let ink = match report::is_colored() {
+            true => report::Ink::Colored,
+            false => report::Ink::Black,
+        };
+        return Box::new(report::Plain::new(stderr, settings.verbosity, audience, ink));
     }
     let look = report::Look {
-        colored: is_colored(settings.color),
+        colored: report::is_colored(),
         shared: std::io::stdout().is_terminal(),
         verbosity: settings.verbosity,
     };
     Box::new(report::Terminal::new(backend.name(), look))
-}
-
-fn is_colored(color: ColorArg) -> bool {
-    match color {
-        ColorArg::Always => true,
-        ColorArg::Never => false,
-        ColorArg::Auto => anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never,
-    }
 }

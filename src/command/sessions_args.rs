@@ -9,6 +9,7 @@ use crate::config::{Config, Environment};
 use crate::duration;
 use crate::error::Failure;
 use crate::exit::Exit;
+use crate::report;
 use crate::session::{DamagedPolicy, Filter, PruneMode, Store, nowhere};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -52,10 +53,6 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
         home: environment.home(),
         color: if colored { Color::Colored } else { Color::Plain },
     };
-    let mut streams = sessions::Streams {
-        out: &mut std::io::stdout(),
-        err: &mut std::io::stderr(),
-    };
     let state = environment.state_dir().ok_or_else(nowhere)?;
     if let SessionsCommand::List(ListArguments {
         backend: Some(backend), ..
@@ -63,7 +60,14 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
     {
         check_backend(backend, &state, environment)?;
     }
-    sessions::run(&state, &command, &look, &mut streams)
+    let mut diagnostics = Vec::new();
+    let mut streams = sessions::Streams {
+        out: &mut std::io::stdout(),
+        err: &mut diagnostics,
+    };
+    let exit = sessions::run(&state, &command, &look, &mut streams);
+    report::tell(&String::from_utf8_lossy(&diagnostics));
+    exit
 }
 
 /// A backend that nothing is known of is a slip; one that is not declared any more may still have conversations.

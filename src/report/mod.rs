@@ -1,6 +1,7 @@
 //! Reporters: events in, bytes for stdout out. They know nothing of processes and write to any buffer; a thread of its
 //! own (`spool`) carries the bytes to the reader.
 
+mod diagnostic;
 mod json;
 mod json_text;
 mod plain;
@@ -13,9 +14,10 @@ mod stream_json;
 mod terminal;
 mod text;
 
+pub use diagnostic::{choose_color, failure_text, is_colored, tell};
 pub use json::Json;
-pub use plain::{Audience, Plain};
-pub use progress::{Progress, Silent, failure_text, tell};
+pub use plain::{Audience, Ink, Plain};
+pub use progress::{Progress, Silent};
 pub use sanitize::{Harmless, Sanitized, is_dangerous, line as harmless_line};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;

@@ -1,6 +1,7 @@
 //! Progress without a display: warnings and the error, one line each, and the trace of `--verbose`.
 
-use super::progress::{Progress, failure_text};
+use super::diagnostic::{failure_text, painted};
+use super::progress::Progress;
 use super::sanitize::{self, Harmless};
 use crate::decide::Verbosity;
 use crate::event::{Event, EventResult};
@@ -15,26 +16,44 @@ pub enum Audience {
     Program,
 }
 
+/// Whether the labels of diagnostics are coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    Black,
+    Colored,
+}
+
 /// Writes to stderr (or any writer). Nobody reads it? Then nothing is lost but diagnostics.
 pub struct Plain<W> {
     out: W,
     verbosity: Verbosity,
     audience: Audience,
+    ink: Ink,
 }
 
 impl<W: Write> Plain<W> {
-    pub fn new(out: W, verbosity: Verbosity, audience: Audience) -> Self {
+    pub fn new(out: W, verbosity: Verbosity, audience: Audience, ink: Ink) -> Self {
         Self {
             out,
             verbosity,
             audience,
+            ink,
         }
     }
 
-    fn line(&mut self, text: &str) {
-        let _ = match self.audience {
-            Audience::Program => writeln!(self.out, "{text}"),
-            Audience::Terminal => writeln!(self.out, "{}", sanitize::text(text, Harmless::Pictured)),
+    fn harmless(&self, text: &str) -> String {
+        match self.audience {
+            Audience::Program => text.to_owned(),
+            Audience::Terminal => sanitize::text(text, Harmless::Pictured),
+        }
+    }
+
+    /// A line with a label.
+    fn diagnostic(&mut self, text: &str) {
+        let text = self.harmless(text);
+        let _ = match self.ink {
+            Ink::Black => writeln!(self.out, "{text}"),
+            Ink::Colored => writeln!(self.out, "{}", painted(&text)),
         };
     }
 }
@@ -42,19 +61,20 @@ impl<W: Write> Plain<W> {
 impl<W: Write> Progress for Plain<W> {
     fn event(&mut self, event: &Event<'_>) {
         if let (Event::Warning { message }, true) = (event, self.verbosity != Verbosity::Quiet) {
-            self.line(&format!("warning: {message}"));
+            self.diagnostic(&format!("warning: {message}"));
         }
     }
 
     fn trace(&mut self, what: &str, line: &str) {
         if self.verbosity == Verbosity::Verbose {
-            self.line(&format!("{what} {line}"));
+            let text = self.harmless(&format!("{what} {line}"));
+            let _ = writeln!(self.out, "{text}");
         }
     }
 
     fn result(&mut self, result: &EventResult) {
         if let Some(failure) = &result.error {
-            self.line(failure_text(failure).trim_end());
+            self.diagnostic(failure_text(failure).trim_end());
         }
         let _ = self.out.flush();
     }

@@ -1,9 +1,6 @@
 //! What a person sees on stderr while an agent works. Reporters write answers; this writes everything else.
 
-use super::sanitize::{self, Harmless};
-use crate::error::Failure;
 use crate::event::{Event, EventResult};
-use std::io::{IsTerminal, Write};
 
 /// Watches a run for a person.
 pub trait Progress {
@@ -30,20 +27,3 @@ pub trait Progress {
 pub struct Silent;
 
 impl Progress for Silent {}
-
-/// An error for people: what, and what to do next.
-pub fn failure_text(failure: &Failure) -> String {
-    match &failure.hint {
-        Some(hint) => format!("error: {}\nhint: {hint}\n", failure.message),
-        None => format!("error: {}\n", failure.message),
-    }
-}
-
-/// Writes a diagnostic to stderr, harmless if that is a terminal. Nobody reads it? Then nothing else is lost.
-pub fn tell(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    let _ = match stderr.is_terminal() {
-        true => stderr.write_all(sanitize::text(text, Harmless::Pictured).as_bytes()),
-        false => stderr.write_all(text.as_bytes()),
-    };
-}

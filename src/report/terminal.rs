@@ -1,7 +1,8 @@
 //! Progress for a person at a terminal: a spinner with what the agent is doing, a line for each tool, a closing line
 //! with what it took and how to go on. All of it on stderr.
 
-use super::progress::{Progress, failure_text};
+use super::diagnostic::{failure_text, painted};
+use super::progress::Progress;
 use super::sanitize;
 use super::spinner::Spinner;
 use crate::decide::Verbosity;
@@ -102,11 +103,22 @@ impl Terminal {
 
     /// A line above the spinner.
     fn say(&mut self, line: &str, style: Style) {
-        self.end_line();
-        let line = match self.look.colored {
+        self.put(match self.look.colored {
             true => format!("{}\n", line.style(style)),
             false => format!("{line}\n"),
-        };
+        });
+    }
+
+    /// The same for a line with a label.
+    fn diagnostic(&mut self, line: &str) {
+        self.put(match self.look.colored {
+            true => format!("{}\n", painted(line)),
+            false => format!("{line}\n"),
+        });
+    }
+
+    fn put(&mut self, line: String) {
+        self.end_line();
         let write = || {
             let _ = std::io::stderr().write_all(line.as_bytes());
         };
@@ -187,8 +199,7 @@ impl Progress for Terminal {
                 self.say(&text, Style::new().yellow());
             }
             Event::Warning { message } if !self.quiet() => {
-                let text = format!("warning: {}", sanitize::line(message));
-                self.say(&text, Style::new().yellow());
+                self.diagnostic(&format!("warning: {}", sanitize::line(message)));
             }
             _ => {}
         }
@@ -218,7 +229,7 @@ impl Progress for Terminal {
         self.open_line = false;
         if let Some(failure) = &result.error {
             let text = sanitize::text(failure_text(failure).trim_end(), sanitize::Harmless::Pictured);
-            self.say(&text, Style::new().red());
+            self.diagnostic(&text);
         }
         if !self.quiet() {
             let text = self.closing_line(result);

@@ -233,3 +233,31 @@ fn help_is_coloured_for_a_person_only() {
     assert!(!start(command, USUAL).close().written.contains('\x1b'));
     assert!(!desk.run(&["run", "--help"]).stdout.contains('\x1b'));
 }
+
+#[test]
+fn errors_are_coloured_by_one_rule_before_and_after_a_run() {
+    const RED: &str = "\x1b[31;1merror:\x1b[0m ";
+    let desk = Desk::new();
+    desk.file("config", "[defaults]\ncolor = \"always\"\n");
+    for args in [
+        &["run", "-b", "nobody", "x"][..],
+        &["run", "-b", "mock", "[[error:auth]]"],
+        &["resume", "nothing-here", "x"],
+    ] {
+        let piped = |more: &[&str], variable: (&str, &str)| {
+            let all: Vec<&str> = args.iter().chain(more).copied().collect();
+            Ended::of(desk.agentctl(&all).env(variable.0, variable.1)).stderr
+        };
+        assert!(piped(&["--color", "always"], ("A", "")).contains(RED), "{args:?}");
+        assert!(piped(&[], ("CLICOLOR_FORCE", "1")).contains(RED), "{args:?}");
+        assert!(!piped(&["--color", "never"], ("CLICOLOR_FORCE", "1")).contains('\x1b'));
+        assert!(!piped(&[], ("A", "")).contains('\x1b'));
+        let closed = start(on_a_terminal(&desk, args), USUAL).close();
+        assert!(closed.written.contains(RED), "{args:?}: {:?}", closed.written);
+    }
+    let mut configured = desk.agentctl(&["run", "-b", "mock", "[[error:auth]]"]);
+    let ended = Ended::of(configured.env("AGENTCTL_CONFIG", desk.path("project/config")));
+    assert!(ended.stderr.contains(RED), "{ended:?}");
+    let mut other = desk.agentctl(&["doctor", "nobody"]);
+    assert!(Ended::of(other.env("CLICOLOR_FORCE", "1")).stderr.contains(RED));
+}
