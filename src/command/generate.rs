@@ -27,15 +27,13 @@ pub fn completion_script(shell: ShellArg) -> std::io::Result<Vec<u8>> {
 pub fn man(directory: Option<&Path>) -> Result<Exit, Failure> {
     let unwritable =
         |error: std::io::Error| Failure::new(ErrorKind::Crashed, format!("cannot write the man pages: {error}"));
+    let pages = man_pages().map_err(unwritable)?;
     let Some(directory) = directory else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(cli::command())
-            .render(&mut page)
-            .map_err(unwritable)?;
-        return print(&page);
+        // The first is agentctl's own.
+        return print(pages.first().map_or(&[], |(_, page)| page));
     };
     std::fs::create_dir_all(directory).map_err(unwritable)?;
-    for (name, page) in man_pages().map_err(unwritable)? {
+    for (name, page) in pages {
         std::fs::write(directory.join(name), page).map_err(unwritable)?;
     }
     Ok(Exit::Success)
@@ -52,7 +50,9 @@ pub fn man_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
 
 fn add_pages(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone().name(name.to_owned())).render(&mut page)?;
+    clap_mangen::Man::new(command.clone().name(name.to_owned()))
+        .source(concat!("agentctl ", env!("CARGO_PKG_VERSION")))
+        .render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
     // Without a date, what comes after it would be taken for one.
     let title = format!(".TH {name} 1  ");

@@ -47,6 +47,18 @@ fn man_pages_are_fresh() {
 }
 
 #[test]
+fn the_page_that_is_printed_is_the_one_that_is_installed() {
+    let printed = Desk::new().run(&["man"]).stdout;
+    let pages = generate::man_pages().unwrap();
+    let (_, installed) = pages.iter().find(|(name, _)| name == "agentctl.1").unwrap();
+    assert_eq!(printed.as_bytes(), installed);
+    for (name, page) in &pages {
+        let version = concat!("\"agentctl ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(String::from_utf8_lossy(page).contains(version), "{name}");
+    }
+}
+
+#[test]
 fn no_man_page_names_one_that_is_not_there() {
     let pages = generate::man_pages().unwrap();
     let names: Vec<String> = pages.iter().map(|(name, _)| name.replace(".1", "(1)")).collect();
