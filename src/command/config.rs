@@ -175,24 +175,46 @@ mod tests {
         assert!(file.backends.is_empty() && file.profiles.is_empty());
     }
 
-    #[test]
-    fn every_line_of_the_template_that_is_a_value_is_a_valid_one() {
-        let uncommented: String = TEMPLATE
+    /// The template with all its values.
+    fn uncommented() -> Config {
+        let text: String = TEMPLATE
             .lines()
             .map(|line| match line.strip_prefix('#') {
                 Some(rest) if !rest.starts_with(' ') && !rest.is_empty() => format!("{rest}\n"),
                 _ => format!("{line}\n"),
             })
             .collect();
-        let file = ConfigFile::parse(&uncommented, Path::new("config.toml")).unwrap();
-        let set = file.defaults.set_keys();
+        Config {
+            file: ConfigFile::parse(&text, Path::new("config.toml")).unwrap(),
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_template_that_is_a_value_is_a_valid_one() {
+        let config = uncommented();
+        let set = config.file.defaults.set_keys();
         for (key, _) in KEYS {
             assert!(set.contains(key), "{key} is not in the template");
         }
-        let config = Config {
-            file,
-            ..Config::default()
-        };
         assert!(crate::catalog::Catalog::of(&config).unwrap().find("qwen").is_ok());
+    }
+
+    #[test]
+    fn the_options_of_the_template_are_taken_by_its_backend() {
+        let config = uncommented();
+        let (layers, backend) = config.layers(None, None).unwrap();
+        let catalog = crate::catalog::Catalog::of(&config).unwrap();
+        let site = crate::backend::Site {
+            program: "/bin/agent".into(),
+            scratch: "/tmp/scratch".into(),
+            home: "/home/user".into(),
+            env: std::collections::BTreeMap::new(),
+            root: false,
+        };
+        let mut request = crate::request::Request::new("hello", "/tmp");
+        request.options = layers.merged_map(|settings| settings.options.as_ref());
+        assert!(!request.options.is_empty());
+        catalog.find(&backend).unwrap().plan(&request, &site).unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! `config.toml` and a project's `.agentctl.toml`.
 
-use super::settings::{PROJECT_KEYS, Settings};
+use super::settings::{KEYS, PROJECT_KEYS, Settings};
 use crate::error::Failure;
 use crate::suggest::closest;
 use serde::Deserialize;
@@ -128,12 +128,23 @@ pub fn read_project(path: &Path) -> Result<Settings, Failure> {
     let table: toml::Table = toml::from_str(&text).map_err(|error| explain(&error, path))?;
     if let Some(key) = table.keys().find(|key| !PROJECT_KEYS.contains(&key.as_str())) {
         let message = format!("{}: `{key}` cannot be set by a project", path.display());
-        return Err(Failure::usage(message).hint(match closest(key, PROJECT_KEYS) {
-            Some(similar) => format!("did you mean `{similar}`?"),
-            None => format!("a project may set: {}", PROJECT_KEYS.join(", ")),
-        }));
+        return Err(Failure::usage(message).hint(project_hint(key)));
     }
     toml::from_str(&text).map_err(|error| explain(&error, path))
+}
+
+/// What to do about a key that a project must not set.
+fn project_hint(key: &str) -> String {
+    let is_known = KEYS.iter().any(|(known, _)| *known == key);
+    match (key, closest(key, PROJECT_KEYS)) {
+        ("defaults", _) => "a project's keys are not in a section: leave out [defaults]".to_owned(),
+        ("backends" | "profiles" | "cli_path" | "program", _) => {
+            "a project cannot name programs or backends: that is for your own file, see `agentctl config path`"
+                .to_owned()
+        }
+        (_, Some(similar)) if !is_known => format!("did you mean `{similar}`?"),
+        _ => format!("a project may set: {}", PROJECT_KEYS.join(", ")),
+    }
 }
 
 fn read_text(path: &Path) -> Result<Option<String>, Failure> {
@@ -155,16 +166,26 @@ fn read_text(path: &Path) -> Result<Option<String>, Failure> {
 /// The parser's own words, with file, line and the key that was probably meant.
 fn explain(error: &toml::de::Error, path: &Path) -> Failure {
     let failure = Failure::usage(format!("{}: {}", path.display(), error.to_string().trim_end()));
+    if !error.message().contains("unknown field") {
+        return failure;
+    }
     let mut words = error.message().split('`').skip(1).step_by(2);
-    let suggestion = words.next().and_then(|unknown| {
-        let known: Vec<&str> = words.collect();
-        closest(unknown, &known).map(str::to_owned)
-    });
-    match suggestion {
-        Some(similar) if error.message().contains("unknown field") => {
-            failure.hint(format!("did you mean `{similar}`?"))
-        }
-        _ => failure,
+    let hint = words
+        .next()
+        .and_then(|unknown| key_hint(unknown, &words.collect::<Vec<_>>()));
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// What was meant by an unknown key in the place of the known ones.
+fn key_hint(unknown: &str, known: &[&str]) -> Option<String> {
+    let is_setting = KEYS.iter().any(|(key, _)| *key == unknown);
+    match closest(unknown, known) {
+        _ if is_setting && known.contains(&"defaults") => Some("put it under [defaults]".to_owned()),
+        Some(similar) => Some(format!("did you mean `{similar}`?")),
+        None => None,
     }
 }
 
@@ -184,6 +205,30 @@ mod tests {
             "{failure}"
         );
         assert_eq!(failure.hint.as_deref(), Some("did you mean `model`?"));
+    }
+
+    #[test]
+    fn a_setting_outside_of_a_section_is_sent_to_its_section() {
+        for text in ["permission = \"edit\"\n", "backend = \"codex\"\n"] {
+            assert_eq!(error_of(text).hint.as_deref(), Some("put it under [defaults]"));
+        }
+    }
+
+    #[test]
+    fn a_project_is_told_what_is_not_its_business() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".agentctl.toml");
+        for (text, told) in [
+            ("[backends.x]\nprogram = \"x\"\n", "cannot name programs or backends"),
+            ("cli_path = \"x\"\n", "cannot name programs or backends"),
+            ("[defaults]\nmodel = \"x\"\n", "leave out [defaults]"),
+            ("modle = \"x\"\n", "did you mean `model`?"),
+            ("system_file = \"x\"\n", "a project may set: "),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let hint = read_project(&path).unwrap_err().hint.unwrap();
+            assert!(hint.contains(told), "{text}: {hint}");
+        }
     }
 
     #[test]
