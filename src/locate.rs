@@ -1,8 +1,11 @@
 //! Finding a backend's program before anything is spawned, so that what is wrong is said clearly.
 
 use crate::backend::Backend;
+use crate::config::path_variable;
 use crate::error::{ErrorKind, Failure};
+use crate::shell;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The program of a backend: the configured one, or the first on `search_path`.
@@ -68,13 +71,34 @@ fn check(backend: &dyn Backend, path: &Path) -> Result<(), Failure> {
         }
         Err(error) => Err(unusable(&format!("cannot be looked at: {error}"))),
         Ok(metadata) if metadata.is_dir() => {
-            Err(unusable("is a directory").hint("name the program itself with --cli-path"))
+            Err(unusable("is a directory").hint(format!("name the program itself: {}", how_to_name(backend.name()))))
         }
-        Ok(_) if !is_executable(path) => {
-            Err(unusable("is not executable").hint(format!("chmod +x {}", path.display())))
+        Ok(_) if is_executable(path) => Ok(()),
+        Ok(_) if looks_like_a_program(path) => {
+            Err(unusable("is not executable").hint(format!("chmod +x {}", shell::quote(path.as_os_str()))))
         }
-        Ok(_) => Ok(()),
+        Ok(_) => Err(unusable("is not executable, and it is no program")
+            .hint(format!("name another: {}", how_to_name(backend.name())))),
     }
+}
+
+/// Whether the file begins as a script or as a binary of Unix does.
+fn looks_like_a_program(path: &Path) -> bool {
+    let mut head = [0_u8; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let known: [&[u8]; 5] = [
+        b"#!",
+        b"\x7fELF",
+        b"\xcf\xfa\xed\xfe",
+        b"\xce\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+    ];
+    read.is_ok() && known.iter().any(|magic| head.starts_with(magic))
+}
+
+/// The ways to name the program of a backend that every command knows.
+pub fn how_to_name(backend: &str) -> String {
+    format!("set {} or `path` under [backends.{backend}]", path_variable(backend))
 }
 
 fn missing(backend: &dyn Backend, why: &str) -> Failure {
@@ -83,8 +107,9 @@ fn missing(backend: &dyn Backend, why: &str) -> Failure {
         format!("the {} CLI was not found: {why}", backend.display_name()),
     )
     .hint(format!(
-        "install it with `{}`, or name it with --cli-path",
-        backend.install_hint()
+        "install it with `{}`, or {}",
+        backend.install_hint(),
+        how_to_name(backend.name())
     ))
 }
 

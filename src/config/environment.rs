@@ -146,13 +146,18 @@ impl Environment {
 
     /// `AGENTCTL_<NAME>_PATH`.
     pub fn backend_path(&self, backend: &str) -> Option<Layer> {
-        let variable = format!("AGENTCTL_{}_PATH", backend.to_uppercase().replace('-', "_"));
+        let variable = path_variable(backend);
         let settings = Settings {
             cli_path: Some(self.path(&variable)?),
             ..Settings::default()
         };
         Some(Layer::new(settings, Origin::Environment(variable)))
     }
+}
+
+/// The variable that names the binary of one backend.
+pub fn path_variable(backend: &str) -> String {
+    format!("AGENTCTL_{}_PATH", backend.to_uppercase().replace('-', "_"))
 }
 
 /// Splits at commas that are not inside parentheses: `Bash(git *, ls),Read` names two tools.

@@ -7,7 +7,7 @@ mod environment;
 mod file;
 mod settings;
 
-pub use environment::{Environment, VARIABLES};
+pub use environment::{Environment, VARIABLES, path_variable};
 pub use file::{BackendSection, ConfigFile, project_file};
 pub use settings::{KEYS, Layer, Layers, Origin, PROJECT_KEYS, Settings};
 

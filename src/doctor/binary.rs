@@ -3,6 +3,7 @@
 
 use super::report::Check;
 use crate::exit::Exit;
+use crate::locate;
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -23,7 +24,7 @@ pub fn shadowed(found: &Path, name: &str, search_path: Option<&OsStr>) -> Vec<Pa
 }
 
 /// A script whose interpreter is not there starts as little as no script at all.
-pub fn interpreter_check(program: &Path, search_path: Option<&OsStr>) -> Option<Check> {
+pub fn interpreter_check(backend: &str, program: &Path, search_path: Option<&OsStr>) -> Option<Check> {
     let line = first_line(program)?;
     let mut words = line.strip_prefix("#!")?.split_whitespace();
     let interpreter = words.next()?;
@@ -32,9 +33,8 @@ pub fn interpreter_check(program: &Path, search_path: Option<&OsStr>) -> Option<
         Check::failure("binary", Exit::NotInstalled, message)
     };
     if !Path::new(interpreter).exists() {
-        return Some(
-            missing(interpreter).hint(format!("install {interpreter}, or name another binary with --cli-path")),
-        );
+        let how = locate::how_to_name(backend);
+        return Some(missing(interpreter).hint(format!("install {interpreter}, or name another binary: {how}")));
     }
     if Path::new(interpreter).file_name() != Some(OsStr::new("env")) {
         return None;

@@ -25,7 +25,7 @@ pub fn probable_cause(
             no_login(backend, &program, theirs).or_else(|| other_version(backend, &program))
         }
         (ErrorKind::NotInstalled | ErrorKind::NotExecutable, Ok(program)) => {
-            interpreter_check(&program, search_path(theirs).as_deref())
+            interpreter_check(backend.name(), &program, search_path(theirs).as_deref())
                 .map(|check| sentence(&check.message, check.hint))
         }
         (ErrorKind::Auth, Ok(program)) if failure.hint.is_none() => {

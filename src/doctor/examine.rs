@@ -66,7 +66,7 @@ async fn found(
         return;
     }
     let search_path = look::search_path(scope.environment);
-    if let Some(check) = binary::interpreter_check(program, search_path.as_deref()) {
+    if let Some(check) = binary::interpreter_check(backend.name(), program, search_path.as_deref()) {
         report.checks.push(check);
         return;
     }

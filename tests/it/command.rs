@@ -123,10 +123,12 @@ fn the_default_backend_is_claude_and_a_missing_cli_is_exit_3_with_the_install_co
 fn a_path_that_cannot_be_run_is_exit_3_with_the_path() {
     let place = Place::new();
     std::fs::write(place.path("plain"), "no program").unwrap();
-    for (path, why) in [
-        (place.path("plain"), "not executable"),
-        (place.path("none"), "nothing at"),
-        (place.path("."), "directory"),
+    std::fs::write(place.path("script"), "#!/bin/sh\n").unwrap();
+    for (path, why, hint) in [
+        (place.path("plain"), "not executable", "AGENTCTL_CODEX_PATH"),
+        (place.path("script"), "not executable", "chmod +x "),
+        (place.path("none"), "nothing at", "AGENTCTL_CODEX_PATH"),
+        (place.path("."), "directory", "[backends.codex]"),
     ] {
         let output = place
             .agentctl(&["run", "-b", "codex", "-o", "json", "hi"])
@@ -139,6 +141,7 @@ fn a_path_that_cannot_be_run_is_exit_3_with_the_path() {
             "{}",
             stderr(&output)
         );
+        assert!(stderr(&output).contains(hint), "{}", stderr(&output));
     }
 }
 
