@@ -65,10 +65,10 @@ pub enum Command {
         #[arg(value_enum, default_value_t = SchemaName::Result)]
         of: SchemaName,
     },
-    /// Explain a command or a topic: exit-codes, environment, json
+    /// Explain a command or a topic: exit-codes, environment, json, mock
     Help {
-        /// A command, or one of exit-codes, environment, json
-        #[arg(value_name = "COMMAND|TOPIC")]
+        /// A command, or one of exit-codes, environment, json, mock
+        #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCandidates::new(complete::help_topics))]
         topic: Vec<String>,
     },
 }
@@ -469,7 +469,7 @@ Examples:
   agentctl resume --last \"and now the docs\"
   agentctl doctor
 
-Topics: agentctl help exit-codes, help environment, help json";
+Topics: agentctl help exit-codes, help environment, help json, help mock";
 
     pub const RUN: &str = "\
 Examples:

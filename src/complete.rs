@@ -4,6 +4,7 @@
 //! ends up in a command line, and names of conversations come from strangers: see `offer`.
 
 use crate::catalog::Catalog;
+use crate::command::topics::TOPICS;
 use crate::config::{Config, Environment};
 use crate::report;
 use crate::request::Permission;
@@ -76,6 +77,16 @@ pub fn backends() -> Vec<CompletionCandidate> {
 pub fn profiles() -> Vec<CompletionCandidate> {
     let profiles = config().file.profiles;
     profiles.keys().filter_map(|name| offer(name)).collect()
+}
+
+/// What `agentctl help` explains: commands with what they do, and topics.
+pub fn help_topics() -> Vec<CompletionCandidate> {
+    let root = crate::cli::command();
+    let commands = root.get_subcommands().filter(|command| !command.is_hide_set());
+    let commands =
+        commands.map(|command| CompletionCandidate::new(command.get_name()).help(command.get_about().cloned()));
+    let topics = TOPICS.iter().map(|topic| CompletionCandidate::new(*topic));
+    commands.chain(topics).collect()
 }
 
 pub fn permissions() -> Vec<CompletionCandidate> {

@@ -35,6 +35,40 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    pub const ALL: &[ErrorKind] = &[
+        Self::Usage,
+        Self::NotInstalled,
+        Self::NotExecutable,
+        Self::Auth,
+        Self::RateLimit,
+        Self::Overloaded,
+        Self::Network,
+        Self::InvalidRequest,
+        Self::ContextLength,
+        Self::TurnLimit,
+        Self::PermissionDenied,
+        Self::SessionNotFound,
+        Self::Busy,
+        Self::Timeout,
+        Self::IdleTimeout,
+        Self::Interrupted,
+        Self::Protocol,
+        Self::SchemaMismatch,
+        Self::Crashed,
+        Self::Agent,
+    ];
+
+    /// The kind of this name, as it is in a result.
+    pub fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
+    }
+
+    /// The names of all kinds.
+    pub fn names() -> Vec<String> {
+        let names = Self::ALL.iter().map(|kind| serde_json::json!(kind));
+        names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+    }
+
     pub fn exit(self) -> Exit {
         match self {
             Self::Usage => Exit::Usage,
@@ -121,5 +155,22 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_in_the_list_of_all() {
+        let schema = schemars::schema_for!(ErrorKind).to_value().to_string();
+        let names = ErrorKind::names();
+        for name in &names {
+            assert!(schema.contains(&format!("\"{name}\"")), "{name}");
+            assert!(ErrorKind::named(name).is_some());
+        }
+        // The last of the enum: were one added after it, the list would be shorter.
+        assert_eq!(names.len(), ErrorKind::Agent as usize + 1);
     }
 }

@@ -12,7 +12,7 @@ mod interactive;
 pub mod run;
 pub mod sessions;
 mod sessions_args;
-mod topics;
+pub mod topics;
 
 use crate::cli::{Cli, Command};
 use crate::error::Failure;

@@ -1,19 +1,21 @@
 //! `agentctl help TOPIC`: what a flag's own help is too short for.
 
 use super::print;
+use crate::backend::mock::DIRECTIVES;
 use crate::cli;
 use crate::config::VARIABLES;
-use crate::error::Failure;
+use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::suggest;
 
-const TOPICS: &[&str] = &["exit-codes", "environment", "json"];
+pub const TOPICS: &[&str] = &["exit-codes", "environment", "json", "mock"];
 
 pub fn help(words: &[String]) -> Result<Exit, Failure> {
     match words.first().map(String::as_str) {
         Some("exit-codes") => print(exit_codes().as_bytes()),
         Some("environment") => print(environment().as_bytes()),
         Some("json") => print(JSON.as_bytes()),
+        Some("mock") => print(mock().as_bytes()),
         _ => command_help(words),
     }
 }
@@ -66,6 +68,23 @@ fn environment() -> String {
         "Variables that agentctl reads (flags win over them, they win over files):\n\n{}",
         rows.collect::<String>()
     )
+}
+
+fn mock() -> String {
+    let rows = DIRECTIVES
+        .iter()
+        .map(|(form, meaning)| format!("  {form:<18} {meaning}\n"));
+    format!(
+        "The mock agent repeats its prompt, unless the prompt has directives. They are followed as they come:\n\n{}\nThe kinds of errors: {}.\n\n`agentctl backends mock` lists its options, such as playing a recording.\n",
+        rows.collect::<String>(),
+        wrapped(&ErrorKind::names())
+    )
+}
+
+/// Words in lines that fit a terminal.
+fn wrapped(words: &[String]) -> String {
+    let lines: Vec<String> = words.chunks(6).map(|line| line.join(", ")).collect();
+    lines.join(",\n  ")
 }
 
 const JSON: &str = r#"`-o json` prints one line, the result; `-o stream-json` prints events as they happen, the last one the result.

@@ -208,6 +208,17 @@ fn every_kind_of_failure_has_its_exit_code() {
 }
 
 #[test]
+fn a_failure_that_the_mock_agent_does_not_know_is_told_with_those_it_knows() {
+    let output = Place::new().run(&["run", "-b", "mock", "[[error:rate-limit]]"]);
+    assert_eq!(code(&output), 1);
+    let told = stderr(&output);
+    assert!(
+        told.contains("knows no error `rate-limit`") && told.contains("rate_limit"),
+        "{told}"
+    );
+}
+
+#[test]
 fn the_three_formats_tell_the_same() {
     let place = Place::new();
     let prompt = "[[think:hm]] [[tool:ls]] [[say:two words]]";

@@ -118,6 +118,8 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
         ("exit-codes", "124"),
         ("environment", "AGENTCTL_STATE_DIR"),
         ("json", "responseText"),
+        ("mock", "[[error:KIND]]"),
+        ("mock", "rate_limit"),
     ] {
         let ended = desk.run(&["help", topic]);
         assert_eq!(ended.code, Some(0));

@@ -269,13 +269,7 @@ impl<W: Write> Turn<'_, W> {
             }
             Step::Empty => {}
             Step::Error(kind) => {
-                let named = serde_json::from_value::<ErrorKind>(kind.as_str().into()).unwrap_or(ErrorKind::Agent);
-                let message = format!("mock failure: {kind}");
-                self.line(Line {
-                    error: Some(named),
-                    text: Some(message.into()),
-                    ..of("error")
-                })?;
+                self.fail(kind)?;
                 return Ok(Some(1));
             }
             Step::Exit(code) => return Ok(Some(u8::try_from(*code).unwrap_or(1))),
@@ -289,6 +283,23 @@ impl<W: Write> Turn<'_, W> {
             },
         }
         Ok(None)
+    }
+
+    /// Fails as it was told to. A slip in the prompt must not pass for the failure that was meant.
+    fn fail(&mut self, kind: &str) -> io::Result<()> {
+        let (named, message) = match ErrorKind::named(kind) {
+            Some(named) => (named, format!("mock failure: {kind}")),
+            None => {
+                let known = ErrorKind::names().join(", ");
+                let message = format!("the mock agent knows no error `{kind}`; the kinds are {known}");
+                (ErrorKind::InvalidRequest, message)
+            }
+        };
+        self.line(Line {
+            error: Some(named),
+            text: Some(message.into()),
+            ..of("error")
+        })
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {

@@ -13,6 +13,7 @@ use super::{Backend, Capabilities, Feature, Launch, Plan, Protocol, Site, Stdin,
 use crate::error::Failure;
 use crate::request::{Conversation, Persistence, Request};
 use protocol::MockProtocol;
+pub use script::DIRECTIVES;
 
 pub struct Mock;
 
@@ -66,7 +67,7 @@ impl Backend for Mock {
     }
 
     fn about(&self) -> &str {
-        "an agent inside agentctl itself: no key, no network; for trying agentctl and testing scripts"
+        "an agent inside agentctl itself: no key, no network; for trying agentctl and testing scripts (`agentctl help mock`)"
     }
 
     fn program(&self) -> &str {

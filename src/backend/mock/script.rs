@@ -1,10 +1,27 @@
-//! What a prompt tells the mock agent to do: `[[word]]` and `[[word:argument]]` directives, in order.
-//!
-//! `[[say:TEXT]]` `[[think:TEXT]]` `[[tool:COMMAND]]` `[[write:PATH]]` `[[read:PATH]]` `[[delay:DURATION]]`
-//! `[[error:KIND]]` `[[retry:N]]` `[[big:BYTES]]` `[[recall]]` `[[system]]` `[[marker]]` `[[empty]]` `[[hang]]`
-//! `[[exit:CODE]]` `[[loop]]`. Without any that answers, it repeats the prompt.
+//! What a prompt tells the mock agent to do: `[[word]]` and `[[word:argument]]` directives, in order. Without any that
+//! answers, it repeats the prompt.
 
 use std::time::Duration;
+
+/// Every directive, with what it does.
+pub const DIRECTIVES: &[(&str, &str)] = &[
+    ("[[say:TEXT]]", "says this, word by word"),
+    ("[[think:TEXT]]", "thinks this"),
+    ("[[tool:COMMAND]]", "pretends to run a command"),
+    ("[[write:PATH]]", "pretends to write a file"),
+    ("[[read:PATH]]", "pretends to read a file"),
+    ("[[delay:2s]]", "waits"),
+    ("[[error:KIND]]", "fails; the kinds are below"),
+    ("[[retry:3]]", "reports that many retries"),
+    ("[[big:1000]]", "says this many bytes"),
+    ("[[recall]]", "repeats all prompts of the conversation"),
+    ("[[system]]", "repeats the system prompt"),
+    ("[[marker]]", "says the completion marker"),
+    ("[[empty]]", "says nothing"),
+    ("[[hang]]", "never ends"),
+    ("[[exit:3]]", "exits at once with this code"),
+    ("[[loop]]", "uses a tool in every turn, without end"),
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -76,6 +93,13 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_listed_directive_is_understood() {
+        for (form, _) in DIRECTIVES {
+            assert_eq!(parse(form).len(), 1, "{form}");
+        }
+    }
 
     #[test]
     fn directives_are_read_in_order_and_other_brackets_are_left_alone() {

@@ -55,6 +55,8 @@ fn every_shell_is_offered_what_there_is_on_this_machine() {
             (&["run", "--option", "max"], "max-budget-usd="),
             (&["doctor", "mock", "q"], "qwen"),
             (&["backends", "cod"], "codex"),
+            (&["help", "doc"], "doctor"),
+            (&["help", "exit"], "exit-codes"),
             (&["config", "show", "--profile", ""], "nightly"),
         ] {
             let values = offered(&desk, shell, words);
