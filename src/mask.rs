@@ -37,6 +37,11 @@ impl Mask {
         Self::new(secrets)
     }
 
+    /// What arguments alone name as secret.
+    pub fn of_arguments(arguments: &[OsString]) -> Self {
+        Self::new(find::in_arguments(arguments))
+    }
+
     fn new(secrets: Vec<String>) -> Self {
         let long_enough = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST);
         let mut secrets: Vec<String> = long_enough.flat_map(forms).collect();

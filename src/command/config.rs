@@ -6,10 +6,10 @@ use crate::config::{Config, Environment, Layer, Layers, Origin, project_file};
 use crate::decide;
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
-use crate::mask;
+use crate::mask::{self, Mask};
 use serde::Serialize;
 use serde_json::Value;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,7 @@ fn values(layers: &Layers) -> Result<Vec<ValueView>, Failure> {
             "deny_tools" => Value::from(layers.all_denied_tools()),
             "env" => masked(layers.merged_map(|settings| settings.env.as_ref())),
             "options" => masked(layers.merged_map(|settings| settings.options.as_ref())),
+            "args" => masked_arguments(layers.args().map_or(&[], Vec::as_slice)),
             _ => value,
         };
         values.push(ValueView { key, value, origin });
@@ -111,6 +112,12 @@ fn masked(map: std::collections::BTreeMap<String, String>) -> Value {
         (name, Value::from(value))
     });
     Value::Object(shown.collect())
+}
+
+fn masked_arguments(arguments: &[String]) -> Value {
+    let words: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let mask = Mask::of_arguments(&words);
+    arguments.iter().map(|word| mask.apply(word)).collect()
 }
 
 fn table(view: &View) -> String {

@@ -10,13 +10,17 @@ use std::ffi::{OsStr, OsString};
 /// Fields of a CLI's configuration that hold variables or headers of a server.
 const HOLDERS: &[&str] = &["env", "environment", "headers"];
 
-/// Values of variables that name a credential, and those inside of a variable that is a whole configuration.
+/// Values of variables that name a credential, and those inside of a variable that is an address or a whole
+/// configuration.
 pub fn in_environment(environment: &BTreeMap<OsString, OsString>) -> Vec<String> {
     let mut found = Vec::new();
     for (name, value) in environment {
         let Some(value) = value.to_str() else { continue };
         if is_secret(name) {
             found.push(value.to_owned());
+        }
+        if value.contains("://") {
+            found.extend(in_address(value));
         }
         if value.starts_with('{')
             && let Ok(configuration) = serde_json::from_str(value)
@@ -155,6 +159,12 @@ mod tests {
             found,
             ["in-env", "in-args", "Bearer in-header", "in-header", "pass", "in-query"]
         );
+    }
+
+    #[test]
+    fn an_address_in_a_variable_has_a_password() {
+        let proxy = (OsString::from("PROXY"), OsString::from("http://me:password@host:80/"));
+        assert_eq!(in_environment(&[proxy].into()), ["password"]);
     }
 
     #[test]

@@ -27,6 +27,7 @@ fn every_value_is_shown_with_its_origin() {
     let mut world = configured(
         &model,
         "[defaults]\nmodel = \"big\"\npermission = \"edit\"\nenv = { API_KEY = \"hidden\" }\n\
+         args = [\"--token\", \"hidden-too\"]\n\
          [profiles.review]\npermission = \"read-only\"\n",
     );
     world.write(".agentctl.toml", "max_turns = 3\npermission = \"full\"\n");
