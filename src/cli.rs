@@ -1,5 +1,5 @@
-//! The command line as it was typed. Nothing else knows clap: this file turns arguments into plain data, and the doc
-//! comments are the `--help`.
+//! The command line as it was typed: arguments become plain data, and the doc comments are the `--help`. Besides this,
+//! only what is made from it (completions, man pages) and the names of its values know clap.
 
 mod advice;
 

@@ -1,7 +1,7 @@
 //! What a backend is: a name, what it can do, a plan for one run, and a protocol that reads its output.
 //!
-//! Backends are pure: they never spawn, read the clock or touch the file system. To add one: a file, a line in
-//! `registry::BACKENDS`, and a folder of fixtures.
+//! Backends are pure: they never spawn, read the clock or touch the file system, but for a look at the project
+//! (`Backend::inspect`). To add one: a file, a line in `registry::BACKENDS`, and a folder of fixtures.
 
 mod capability;
 pub mod checkup;

@@ -1,4 +1,4 @@
-//! One file a subcommand: plain arguments in, output over any `Write`, an exit code out.
+//! The subcommands: plain arguments in, output over any `Write`, an exit code out.
 
 pub mod backends;
 mod color;

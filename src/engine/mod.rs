@@ -119,21 +119,23 @@ fn begin_anew(request: &mut Request, identity: Option<&str>) {
 /// Reports the result and waits until everything is written.
 fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     let Settled { result, mut exit, .. } = settled;
+    // After a signal or a timeout the reader gets a moment, not all the time in the world.
+    let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
     stage.report.result(&result, &mut stage.out);
-    stage.flush_last();
+    match patience {
+        None => stage.flush_last(),
+        Some(_) => stage.flush(),
+    }
     // Nobody is left to be told: `| head` has what it wanted.
     if !stage.spool.as_ref().is_some_and(Spool::reader_is_gone) {
         stage.conclude(&result);
     }
-    if let Some(spool) = stage.spool {
-        // After a signal or a timeout the reader gets a moment, not all the time in the world.
-        let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
-        if let Err(error) = spool.finish(patience) {
-            if !matches!(error, SpoolError::Closed) {
-                tell(&format!("error: {error}\n"));
-            }
-            exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
+    let written = stage.spool.map_or(Ok(()), |spool| spool.finish(patience));
+    if let Err(error) = written {
+        if !matches!(error, SpoolError::Closed) {
+            tell(&format!("error: {error}\n"));
         }
+        exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
     }
     Finished { result, exit }
 }
