@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cwd: std::env::current_dir()?,
         stdin: Stdin::Closed,
         files: vec![ScratchEntry::File {
-            path: scratch.path().join("private/file"),
+            path: scratch.path().unwrap_or(std::path::Path::new(".")).join("private/file"),
             contents: b"secret".to_vec(),
         }],
         stop: Stop::Terminate,

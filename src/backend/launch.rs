@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Site {
     /// The resolved binary.
     pub program: PathBuf,
-    /// A private directory of this run (0700). It exists before the child starts and is gone afterwards.
+    /// A private directory of this run (0700). If the plan speaks of it, it exists before the child starts and is gone
+    /// afterwards.
     pub scratch: PathBuf,
     pub home: PathBuf,
     /// The environment that the child will inherit, after `--env` and scrubbing.
@@ -62,6 +63,28 @@ impl Launch {
             files: Vec::new(),
             stop: Stop::Terminate,
         }
+    }
+
+    /// Whether anything of it lies in this directory, or speaks of it.
+    pub fn mentions(&self, directory: &Path) -> bool {
+        let directory = directory.as_os_str().as_encoded_bytes();
+        let speaks = |bytes: &[u8]| memchr::memmem::find(bytes, directory).is_some();
+        let values = self.env.iter().filter_map(|(_, value)| value.as_ref());
+        let stdin = match &self.stdin {
+            Stdin::Bytes(bytes) | Stdin::Held(bytes) => bytes.as_slice(),
+            Stdin::Closed | Stdin::Inherited => &[],
+        };
+        !self.files.is_empty()
+            || self
+                .args
+                .iter()
+                .chain(values)
+                .any(|word| speaks(word.as_encoded_bytes()))
+            || self
+                .env_file
+                .as_ref()
+                .is_some_and(|file| speaks(file.as_os_str().as_encoded_bytes()))
+            || speaks(stdin)
     }
 
     pub fn arg(&mut self, arg: impl Into<OsString>) -> &mut Self {
@@ -162,4 +185,36 @@ pub enum Stop {
     Terminate,
     /// SIGINT to its process group.
     Interrupt,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch() -> Launch {
+        let site = Site {
+            program: "/bin/agent".into(),
+            scratch: "/scratch".into(),
+            home: "/home/user".into(),
+            env: Default::default(),
+            root: false,
+        };
+        Launch::new(&site, Path::new("/project"))
+    }
+
+    #[test]
+    fn whatever_speaks_of_the_scratch_directory_needs_it() {
+        let scratch = Path::new("/scratch");
+        let plain = launch();
+        assert!(!plain.mentions(scratch));
+        let mut all = vec![plain.clone(), plain.clone(), plain.clone(), plain.clone(), plain];
+        all[0].arg("--config=/scratch/x");
+        all[1].env("TMPDIR", "/scratch/tmp");
+        all[2].stdin = Stdin::Held(b"read /scratch/x".to_vec());
+        all[3].env_file = Some("/scratch/.env".into());
+        all[4].file("/scratch/x", "");
+        for launch in all {
+            assert!(launch.mentions(scratch), "{launch:?}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::session::Outcome;
 use crate::supervise::{self, Scratch, no_scratch};
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::path::Path;
 
 pub fn run(
     backend: &dyn Backend,
@@ -23,7 +24,7 @@ pub fn run(
 ) -> Result<u8, Failure> {
     check(backend)?;
     let scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
-    let path = scratch.path().to_owned();
+    let path = scratch.path().map(Path::to_owned).unwrap_or_default();
     let Prepared { plan, env } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
     for warning in settings.warnings.iter().chain(&plan.warnings) {
         tell(&format!("warning: {warning}\n"));

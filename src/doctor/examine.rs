@@ -85,7 +85,7 @@ async fn found(
     let look = Look::at(
         backend,
         program.to_owned(),
-        scratch.path().to_owned(),
+        scratch.path().map(Path::to_owned).unwrap_or_default(),
         scope.environment,
     );
     let answers = questions(&look, &scratch, scope.cap).await;

@@ -18,6 +18,7 @@ use crate::{doctor, locate, shell};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 /// How often a CLI is started again that gave up before it did anything. A start takes longer than what it stumbles over
@@ -161,18 +162,26 @@ impl Attempt<'_> {
         doctor::probable_cause(failure, self.backend, program, &Environment::from_pairs(env));
     }
 
+    /// The plan of a run, and a private directory if the plan has anything to put there.
+    fn prepared(&self, request: &Request) -> Result<(Scratch, Prepared), Failure> {
+        let prepared = |scratch: &Path| {
+            let scratch = scratch.to_owned();
+            let mode = Mode::Headless;
+            prepare(self.backend, request, self.settings, self.environment, scratch, mode)
+        };
+        let imagined = supervise::default_root().join("imagined");
+        let without = prepared(&imagined)?;
+        if !without.plan.launch.mentions(&imagined) {
+            return Ok((Scratch::nowhere(), without));
+        }
+        let scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
+        let with = prepared(scratch.path().unwrap_or(&imagined))?;
+        Ok((scratch, with))
+    }
+
     /// Starts the CLI and drives it to its end.
     async fn process(&self, request: &Request, stage: &mut Stage<'_>, round: Round) -> Result<Start, Failure> {
-        let mut scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
-        let path = scratch.path().to_owned();
-        let prepared = prepare(
-            self.backend,
-            request,
-            self.settings,
-            self.environment,
-            path,
-            Mode::Headless,
-        )?;
+        let (mut scratch, prepared) = self.prepared(request)?;
         let Prepared { plan, env } = prepared;
         let warnings: Vec<String> = self
             .settings

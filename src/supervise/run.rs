@@ -107,7 +107,7 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
         env: &env,
         token: Some(&token),
         keep_open: run.keep_open,
-        scratch: scratch.as_ref().map(|scratch| scratch.path()),
+        scratch: scratch.as_ref().and_then(|scratch| scratch.path()),
     })?;
     let mut supervision = Supervision {
         launch,

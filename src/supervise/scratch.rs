@@ -16,12 +16,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A directory that only we may enter.
+/// A directory that only we may enter, if the run needs one.
 #[derive(Debug)]
 pub struct Scratch {
-    directory: Directory,
+    directory: Option<Directory>,
     /// Locked for as long as the run lives.
-    _lock: File,
+    _lock: Option<File>,
     keeper: Option<Keeper>,
 }
 
@@ -45,7 +45,7 @@ impl Drop for Directory {
 #[must_use = "there is something better to do than to wait"]
 pub struct Parting {
     _keeper: Option<Keeper>,
-    _directory: Directory,
+    _directory: Option<Directory>,
 }
 
 /// Where scratch directories lie: private to the user and cleared by the system now and then.
@@ -83,6 +83,15 @@ fn private_name() -> String {
 }
 
 impl Scratch {
+    /// For a run that puts nothing anywhere.
+    pub fn nowhere() -> Self {
+        Self {
+            directory: None,
+            _lock: None,
+            keeper: None,
+        }
+    }
+
     /// A new directory in the default place, after what dead runs left there was removed.
     pub fn create() -> io::Result<Self> {
         // A runtime directory that is another user's, as after `su`, is not a reason to give up.
@@ -103,8 +112,8 @@ impl Scratch {
             let Ok(lock) = open_lock(&path) else { continue };
             if lock.try_lock().is_ok() && path.exists() {
                 return Ok(Self {
-                    directory: Directory(path),
-                    _lock: lock,
+                    directory: Some(Directory(path)),
+                    _lock: Some(lock),
                     keeper: None,
                 });
             }
@@ -115,8 +124,8 @@ impl Scratch {
         )))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.directory.0
+    pub fn path(&self) -> Option<&Path> {
+        Some(&self.directory.as_ref()?.0)
     }
 
     /// Makes the entries of a plan. They must lie inside.
@@ -146,7 +155,7 @@ impl Scratch {
 
     fn check_inside(&self, path: &Path) -> io::Result<()> {
         let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
-        if path.starts_with(self.path()) && !climbs {
+        if self.path().is_some_and(|ours| path.starts_with(ours)) && !climbs {
             return Ok(());
         }
         let message = format!("{} is not in the scratch directory", path.display());
@@ -270,7 +279,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let scratch = Scratch::create_in(&root).unwrap();
-        let path = scratch.path().to_owned();
+        let path = scratch.path().unwrap().to_owned();
         let file = path.join("deep/secret.json");
         scratch
             .fill(&[ScratchEntry::File {
@@ -281,7 +290,7 @@ mod tests {
         assert_eq!((mode(&root), mode(&path), mode(&file)), (0o700, 0o700, 0o600));
         let other = Scratch::create_in(&root).unwrap();
         drop(scratch);
-        assert!(!path.exists() && other.path().exists());
+        assert!(!path.exists() && other.path().unwrap().exists());
         drop(other);
         assert!(!root.exists());
     }
@@ -290,7 +299,7 @@ mod tests {
     fn entries_outside_are_refused() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
-        for path in [parent.path().join("elsewhere"), scratch.path().join("../up")] {
+        for path in [parent.path().join("elsewhere"), scratch.path().unwrap().join("../up")] {
             let entry = ScratchEntry::File {
                 path: path.clone(),
                 contents: Vec::new(),
@@ -319,9 +328,9 @@ mod tests {
         let _new = Scratch::create_in(&root).unwrap();
         assert!(dead.iter().all(|dead| !dead.exists()), "{dead:?}");
         assert!(young.exists(), "its run may be about to lock it");
-        assert!(living.path().exists());
+        assert!(living.path().unwrap().exists());
         remove_stale(&root, SystemTime::now() + 2 * YOUNG);
-        assert!(!young.exists() && living.path().exists());
+        assert!(!young.exists() && living.path().unwrap().exists());
     }
 
     #[test]

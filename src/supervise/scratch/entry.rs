@@ -196,7 +196,7 @@ mod tests {
         fs::write(chats.join("session-2-abc.jsonl"), "a stub").unwrap();
         fs::write(chats.join("session-3-def.jsonl"), "another conversation").unwrap();
         let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
-        let path = |name: &str| scratch.path().join(name);
+        let path = |name: &str| scratch.path().unwrap().join(name);
         let found = |name: &str, suffix: &str| ScratchEntry::Found {
             path: path(name),
             within: parent.path().join("tmp"),
@@ -231,7 +231,7 @@ mod tests {
         fs::write(of.join("settings.json"), "{}").unwrap();
         fs::write(of.join("credentials"), "x").unwrap();
         let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
-        let path = scratch.path().join("home");
+        let path = scratch.path().unwrap().join("home");
         let mirror = |of: &Path, path: &Path| ScratchEntry::Mirror {
             path: path.to_owned(),
             of: of.to_owned(),
@@ -243,13 +243,13 @@ mod tests {
         assert!(path.join("history").is_symlink() && of.join("history").is_dir());
         assert!(!path.join("settings.json").exists());
         let missing = ScratchEntry::Mirror {
-            path: scratch.path().join("other"),
+            path: scratch.path().unwrap().join("other"),
             of: parent.path().join("missing"),
             except: Vec::new(),
             create: Vec::new(),
         };
         scratch.fill(&[missing]).unwrap();
-        assert!(scratch.path().join("other").is_dir());
+        assert!(scratch.path().unwrap().join("other").is_dir());
         drop(scratch);
         assert!(
             of.join("credentials").exists(),
