@@ -136,7 +136,12 @@ fn an_error_and_a_last_warning_begin_a_line_in_the_file_of_the_answer() {
 #[test]
 fn without_a_place_for_private_files_it_is_told_what_to_set() {
     let desk = Desk::new();
-    for line in ["agentctl run -b mock hello", "agentctl doctor mock"] {
+    let without = desk.shell("TMPDIR=/proc/none agentctl run -b mock hello");
+    assert_eq!(
+        without.stdout, "hello\n",
+        "a run that needs none does not ask for it: {without:?}"
+    );
+    for line in ["agentctl run -b mock -s 'Be brief.' hello", "agentctl doctor mock"] {
         let ended = desk.shell(&format!("TMPDIR=/proc/none {line}"));
         assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
         let told = format!("{}{}", ended.stdout, ended.stderr);
