@@ -1,4 +1,4 @@
-//! Writes JSON strings, many bytes at once: nearly all text is copied as it is.
+//! Writes the strings and numbers of JSON, many bytes at once: nearly all text is copied as it is.
 
 /// How many bytes are looked at in one step.
 const STEP: usize = 32;
@@ -18,6 +18,23 @@ pub(super) fn string(text: &str, out: &mut Vec<u8>) {
         rest = after;
     }
     out.push(b'"');
+}
+
+/// Appends a whole number.
+pub(super) fn number(number: u64, out: &mut Vec<u8>) {
+    // The most digits that there are.
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = number;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
 }
 
 fn is_special(byte: u8) -> bool {

@@ -1,8 +1,8 @@
 //! `-o stream-json`: one object a line, as things happen; the last one is the result.
 
 use super::Report;
-use super::json_text::string;
-use crate::event::{Event, EventResult};
+use super::json_text::{number, string};
+use crate::event::{Event, EventResult, Usage};
 use crate::tool::ToolKind;
 use serde::Serialize;
 
@@ -62,10 +62,30 @@ fn frequent(event: &Event<'_>, out: &mut Vec<u8>) -> bool {
                 string(output, out);
             }
         }
+        Event::Usage { usage, cost_usd: None } => {
+            out.extend_from_slice(br#"{"type":"usage","usage":"#);
+            counts(usage, out);
+        }
         _ => return false,
     }
     out.extend_from_slice(b"}\n");
     true
+}
+
+fn counts(usage: &Usage, out: &mut Vec<u8>) {
+    let fields: [(&[u8], u64); 6] = [
+        (br#"{"inputTokens":"#, usage.input_tokens),
+        (br#","cacheReadTokens":"#, usage.cache_read_tokens),
+        (br#","cacheWriteTokens":"#, usage.cache_write_tokens),
+        (br#","outputTokens":"#, usage.output_tokens),
+        (br#","reasoningTokens":"#, usage.reasoning_tokens),
+        (br#","totalTokens":"#, usage.total_tokens),
+    ];
+    for (name, count) in fields {
+        out.extend_from_slice(name);
+        number(count, out);
+    }
+    out.push(b'}');
 }
 
 fn tool(id: &str, name: &str, kind: ToolKind, out: &mut Vec<u8>) {
@@ -120,11 +140,16 @@ mod tests {
         #[test]
         fn frequent_events_are_written_as_serde_would(
             texts in prop::array::uniform3(any::<String>()), kind in kind(), ok in any::<bool>(), denied in any::<bool>(),
-            input in prop::option::of(any::<String>()), output in prop::option::of(any::<String>()),
+            counts in prop::array::uniform6(any::<u64>()), input in prop::option::of(any::<String>()), output in prop::option::of(any::<String>()),
         ) {
             let [text, id, name]: &[Cow<'_, str>; 3] = &texts.map(Cow::Owned);
             let input = input.map(|input| Cow::Owned(to_raw_value(&[input]).unwrap()));
+            let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens] = counts;
+            let usage = Usage {
+                input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, total_tokens,
+            };
             let events = [
+                Event::Usage { usage, cost_usd: None },
                 Event::Text { text: text.clone() },
                 Event::Thinking { text: text.clone() },
                 Event::ToolStart { id: id.clone(), name: name.clone(), kind, input },

@@ -17,10 +17,24 @@ pub enum Told<'a> {
     BlockStart,
     /// A message of the conversation itself has ended.
     MessageStop,
+    /// All of a block of the conversation itself, which may have come in pieces before. The id of its message is a JSON
+    /// string too.
+    WholeText {
+        message: &'a [u8],
+        text: &'a [u8],
+    },
+    WholeThinking {
+        message: &'a [u8],
+        thinking: &'a [u8],
+    },
 }
 
 /// Reads the head of `line`; `None` if only a parser can tell what it says.
 pub fn scan(line: &[u8]) -> Option<Told<'_>> {
+    stream_event(line).or_else(|| whole(line))
+}
+
+fn stream_event(line: &[u8]) -> Option<Told<'_>> {
     let (kind, rest) = Head::of(line)?
         .then(r#"{"type":"stream_event","event":{"type":"#)?
         .name()?;
@@ -58,6 +72,47 @@ fn is_own(rest: Head<'_>) -> Option<()> {
     rest.then(r#","parent_tool_use_id":null,"uuid":""#).map(drop)
 }
 
+/// A message of one block. What comes between the block and the end of the message is of no news once the message is
+/// known.
+fn whole(line: &[u8]) -> Option<Told<'_>> {
+    let (message, rest) = Head::of(line)?
+        .then(r#"{"type":"assistant","message":{"id":"#)?
+        .string()?;
+    let (_, rest) = rest
+        .then(r#","type":"message","role":"assistant","model":"#)?
+        .string()?;
+    let (kind, rest) = rest.then(r#","content":[{"type":"#)?.name()?;
+    let (told, rest) = match kind {
+        "text" => {
+            let (text, rest) = rest.then(r#","text":"#)?.string()?;
+            (Told::WholeText { message, text }, rest)
+        }
+        "thinking" => {
+            let (thinking, rest) = rest.then(r#","thinking":"#)?.string()?;
+            let (_, rest) = rest.then(r#","signature":"#)?.string()?;
+            (Told::WholeThinking { message, thinking }, rest)
+        }
+        _ => return None,
+    };
+    rest.then(r#"}],"stop_reason":"#)?;
+    ends_as_own(line).then_some(told)
+}
+
+/// Whether a message belongs to the conversation itself and was no failure: both would be told behind it.
+fn ends_as_own(line: &[u8]) -> bool {
+    const ID: usize = 36;
+    let end = line.len().checked_sub(ID + r#"","uuid":""}"#.len() + ID);
+    let start = |end: usize| end.checked_sub(r#"},"parent_tool_use_id":null,"session_id":""#.len());
+    let tail = end.and_then(start).map(|start| &line[start..]);
+    let tail = tail.and_then(|tail| {
+        Head::of(tail)?
+            .then(r#"},"parent_tool_use_id":null,"session_id":"#)?
+            .string()
+    });
+    let tail = tail.and_then(|(_, rest)| rest.then(r#","uuid":"#)?.string());
+    tail.is_some_and(|(_, rest)| rest.rest() == b"}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +144,7 @@ mod tests {
             Told::Text(text) => Some((piece(text)?, String::new())),
             Told::Thinking(text) => Some((String::new(), piece(text)?)),
             Told::Nothing | Told::BlockStart | Told::MessageStop => Some(Default::default()),
+            Told::WholeText { .. } | Told::WholeThinking { .. } => None,
         }
     }
 
@@ -132,6 +188,46 @@ mod tests {
             delta_line("other_delta", "text", "x", &Value::Null),
         ] {
             assert_eq!(scan(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    /// A message as Claude Code writes it, with this block and this end.
+    fn message(block: &str, end: &str) -> String {
+        let id = "d5c43934-51e6-45f7-b52e-75afe3cbe846";
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{block}],"stop_reason":null,"usage":{{"output_tokens":1}}}},"parent_tool_use_id":null,"session_id":"{id}","uuid":"{id}"{end}}}"#
+        )
+    }
+
+    #[test]
+    fn a_message_of_one_block_is_known_by_its_head_and_its_end() {
+        let (text, thinking) = (
+            r#"{"type":"text","text":"hi"}"#,
+            r#"{"type":"thinking","thinking":"hm","signature":"s"}"#,
+        );
+        let id = &br#""msg_1""#[..];
+        let told = Told::WholeText {
+            message: id,
+            text: br#""hi""#,
+        };
+        assert_eq!(scan(message(text, "").as_bytes()), Some(told));
+        let told = Told::WholeThinking {
+            message: id,
+            thinking: br#""hm""#,
+        };
+        assert_eq!(scan(message(thinking, "").as_bytes()), Some(told));
+        for line in [
+            message(text, r#","error":"server_error""#),
+            message(text, "").replace(":null,\"session_id", ":\"toolu_1\",\"session_id"),
+            message(&format!("{text},{text}"), ""),
+            message(r#"{"type":"text","text":"hi","citations":[]}"#, ""),
+            message(r#"{"type":"tool_use","id":"t","name":"Bash","input":{}}"#, ""),
+            message(text, "").replace("msg_1\",", "msg_1\" ,"),
+        ] {
+            assert_eq!(scan(line.as_bytes()), None, "{line}");
+        }
+        for end in 0..message(text, "").len() {
+            assert_eq!(scan(&message(text, "").as_bytes()[..end]), None);
         }
     }
 

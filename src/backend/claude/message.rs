@@ -125,8 +125,25 @@ impl Messages {
             Told::Thinking(piece) => self.thinking_piece(&reader.read::<Text<'_>>(piece)?, out),
             Told::BlockStart => self.block_start(),
             Told::MessageStop => self.message_stop(),
+            Told::WholeText { message, text } => {
+                self.is_at(message)?;
+                self.whole_text(&reader.read::<Text<'_>>(text)?, out);
+            }
+            Told::WholeThinking { message, thinking } => {
+                self.is_at(message)?;
+                self.whole_thinking(&reader.read::<Text<'_>>(thinking)?, out);
+            }
         }
         Ok(())
+    }
+
+    /// Of a message that has not begun more must be read than its head.
+    fn is_at(&self, message: &[u8]) -> Result<(), Unreadable> {
+        let id = message.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\""));
+        match !self.current.id.is_empty() && id == Some(self.current.id.as_bytes()) {
+            true => Ok(()),
+            false => Err(Unreadable),
+        }
     }
 
     fn text_piece(&mut self, text: &str, out: &mut Output<'_>) {
