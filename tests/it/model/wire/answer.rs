@@ -68,7 +68,7 @@ impl Frames {
     pub fn event(&mut self, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
         self.frames
-            .push(Frame::Send(format!("event: {name}\ndata: {data}\n\n")));
+            .push(Frame::Send(format!("event: {name}\ndata: {}\n\n", in_order(data))));
     }
 
     /// A server-sent event without a name.
@@ -105,5 +105,51 @@ impl Frames {
         self.frames.truncate(self.content_end.unwrap_or(1));
         self.frames.push(broken);
         self.frames
+    }
+}
+
+/// The order in which the APIs write the fields of a message, and of everything else. A `Value` sorts them, and agentctl
+/// knows the layout of what a CLI passes on.
+const OF_A_MESSAGE: &[&str] = &["id", "type", "role", "model", "content"];
+const OF_ANYTHING: &[&str] = &["type", "index", "delta", "content_block", "thinking"];
+
+fn in_order(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let order = if fields.contains_key("role") {
+                OF_A_MESSAGE
+            } else {
+                OF_ANYTHING
+            };
+            let place = |name: &&String| order.iter().position(|first| first == name).unwrap_or(order.len());
+            let mut names: Vec<&String> = fields.keys().collect();
+            names.sort_by_key(place);
+            let field = |name: &String| format!("{}:{}", Value::from(name.as_str()), in_order(&fields[name]));
+            format!("{{{}}}", names.into_iter().map(field).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(in_order).collect::<Vec<_>>().join(",")),
+        scalar => scalar.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_stand_where_the_apis_put_them() {
+        let event =
+            json!({"index": 1, "delta": {"text": "a \"b\"", "type": "text_delta"}, "type": "content_block_delta"});
+        assert_eq!(
+            in_order(&event),
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"a \"b\""}}"#
+        );
+        let message =
+            json!({"message": {"role": "assistant", "content": [], "id": "m", "type": "message"}, "type": "x"});
+        assert_eq!(
+            in_order(&message),
+            r#"{"type":"x","message":{"id":"m","type":"message","role":"assistant","content":[]}}"#
+        );
     }
 }
