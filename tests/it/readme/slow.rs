@@ -264,7 +264,7 @@ fn every_slow_command_makes_what_it_is_for() {
         let ended = copy.run(&line);
         let checked = check(&copy, &ended);
         let verdict = if checked.is_ok() { "as it should be" } else { "WRONG" };
-        eprintln!("{:.0?}, {verdict}: {line}", begun.elapsed());
+        eprintln!("{:.0?}, {verdict}: {line}\n{}", begun.elapsed(), ended.stdout);
         if let Err(why) = checked {
             let Ended { code, stdout, stderr } = ended;
             writeln!(wrong, "{line}\n{why}\nexit code {code:?}\n{stdout}\n{stderr}\n").unwrap();
