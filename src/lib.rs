@@ -45,7 +45,6 @@ pub mod shell; // commands as a person would type them
 pub mod suggest; // what was probably meant
 pub mod tool; // the canonical names of tools
 
-use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -61,7 +60,7 @@ pub fn main() -> ExitCode {
     if complete::answer(&args) {
         return ExitCode::SUCCESS;
     }
-    match cli::Cli::try_parse_from(&args) {
+    match cli::parse(&args) {
         Ok(cli) => command::dispatch(cli),
         Err(mut error) => {
             let advice = cli::advise(&mut error, &args);

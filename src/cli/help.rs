@@ -1,0 +1,69 @@
+//! The examples at the end of each `--help`.
+
+pub const ROOT: &str = "\
+Examples:
+  agentctl run \"fix the failing test\"
+  agentctl run -b codex -P read-only -o json \"review the last commit\"
+  agentctl resume --last \"and now the docs\"
+  agentctl doctor
+
+Topics: agentctl help exit-codes, help environment, help json, help mock";
+
+pub const RUN: &str = "\
+Examples:
+  agentctl run \"fix the failing test\"
+  git diff | agentctl run -b gemini -P read-only \"review this change\"
+  agentctl run -b codex -m gpt-5 --max-turns 10 -o json -f task.md
+  printf '%s' \"$MESSAGE\" | agentctl run --session \"$CHANNEL\" -o json
+  agentctl run -b mock \"hello\"";
+
+pub const RESUME: &str = "\
+Examples:
+  agentctl resume --last \"and now the docs\"
+  agentctl resume k3f9 \"go on\"
+  agentctl resume --fork k3f9 \"try it another way\"
+  agentctl resume -b claude 5e0a3d3e-6a4b-4c43-9a43-0d3c4d1b2a10 \"go on\"";
+
+pub const SESSIONS: &str = "\
+Examples:
+  agentctl sessions
+  agentctl sessions list --json --backend claude --limit 20
+  agentctl sessions show k3f9
+  agentctl sessions prune --older-than 30d --dry-run";
+
+pub const DOCTOR: &str = "\
+Examples:
+  agentctl doctor
+  agentctl doctor codex gemini --json
+  agentctl doctor --live claude
+
+Nothing is asked of a model without --live, and nothing of yours is written to. Exit 0: everything named is
+usable; without names, the default backend is.";
+
+pub const BACKENDS: &str = "\
+Examples:
+  agentctl backends
+  agentctl backends codex
+  agentctl backends --json";
+
+pub const CONFIG: &str = "\
+Examples:
+  agentctl config show --profile review
+  agentctl config path
+  agentctl config init";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  agentctl completions bash > ~/.local/share/bash-completion/completions/agentctl
+  agentctl completions zsh > ~/.zfunc/_agentctl
+  agentctl completions fish > ~/.config/fish/completions/agentctl.fish";
+
+pub const MAN: &str = "\
+Examples:
+  agentctl man | man -l -
+  agentctl man ~/.local/share/man/man1";
+
+pub const SCHEMA: &str = "\
+Examples:
+  agentctl schema result
+  agentctl schema event > event.schema.json";
