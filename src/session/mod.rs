@@ -7,7 +7,7 @@
 //! sessions/<shard>/<key>.json     the truth: one record a conversation
 //! names/, native/, cwd/           small pointers to keys: checked against the record, ignored when stale
 //! recent                          one line a use, newest last: a cache of the order, made again when missing
-//! locks/<shard>/<id>.lock         held by the run that has the conversation
+//! locks/<id>.lock                 held by the run that has the conversation
 //! transcripts/<shard>/<key>.jsonl only with `--keep-transcript`
 //! tmp/                            files on their way to a rename
 //! ```

@@ -112,7 +112,7 @@ impl Store {
                 remove_leftover(&path);
             }
         }
-        for path in self.old_files("locks", now) {
+        for path in old_files_in(&self.root.path().join("locks"), now) {
             lock::remove_if_free(&path);
         }
         let journal = Journal::of(&self.root);
@@ -121,15 +121,20 @@ impl Store {
         let _ = journal.replace(&self.uses_of_records(), length);
     }
 
+    /// Those in the shards of a folder.
     fn old_files(&self, folder: &str, now: SystemTime) -> Vec<PathBuf> {
         let shards = std::fs::read_dir(self.root.path().join(folder));
         let shards = shards.into_iter().flatten().flatten();
-        let files = shards.flat_map(|shard| std::fs::read_dir(shard.path()).into_iter().flatten().flatten());
-        files
-            .filter(|file| is_older(file, now, ABANDONED_AFTER))
-            .map(|file| file.path())
-            .collect()
+        shards.flat_map(|shard| old_files_in(&shard.path(), now)).collect()
     }
+}
+
+fn old_files_in(directory: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    files
+        .filter(|file| is_older(file, now, ABANDONED_AFTER))
+        .map(|file| file.path())
+        .collect()
 }
 
 impl Policy {
