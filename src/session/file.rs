@@ -1,7 +1,8 @@
-//! Private files, whole or not at all: written beside, synced, renamed. The only place that creates anything.
+//! Private files, whole or not at all: written beside, synced, renamed; or a line more at the end of what is there. The
+//! only place that creates anything.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::NamedTempFile;
@@ -47,13 +48,51 @@ impl Root {
     /// now.
     pub(super) fn write(&self, path: &Path, bytes: &[u8], durability: Durability) -> io::Result<File> {
         let temporary = self.temporary(bytes, durability)?;
-        let temporary = match temporary.persist(path) {
-            Ok(file) => return Ok(file),
-            Err(error) if error.error.kind() == io::ErrorKind::NotFound => error.file,
+        let file = match temporary.persist(path) {
+            Ok(file) => file,
+            Err(error) if error.error.kind() == io::ErrorKind::NotFound => {
+                self.create_parent(path)?;
+                error.file.persist(path)?
+            }
             Err(error) => return Err(error.error),
         };
-        self.create_parent(path)?;
-        Ok(temporary.persist(path)?)
+        if durability == Durability::Machine {
+            sync_parent(path)?;
+        }
+        Ok(file)
+    }
+
+    /// Adds a line to a file of lines, in one write: a crash leaves the lines that were there, and a torn one after them
+    /// at worst. Gives the file; nothing if there is none, or it would be longer than `longest` then.
+    pub(super) fn append(
+        &self,
+        path: &Path,
+        line: &[u8],
+        longest: u64,
+        durability: Durability,
+    ) -> io::Result<Option<File>> {
+        // What cannot be opened like this is for the one who replaces it.
+        let Ok(mut file) = not_waiting(File::options().read(true).append(true)).open(path) else {
+            return Ok(None);
+        };
+        let present = file.metadata()?;
+        if !present.is_file() || present.len() + line.len() as u64 > longest {
+            return Ok(None);
+        }
+        close_to_others(&file)?;
+        let written = match ends_a_line(&mut file)? {
+            true => file.write_all(line),
+            false => file.write_all(&[b"\n", line].concat()),
+        };
+        if let Err(error) = written {
+            // Of a full disk nothing is left but what was there.
+            let _ = file.set_len(present.len());
+            return Err(error);
+        }
+        if durability == Durability::Machine {
+            file.sync_data()?;
+        }
+        Ok(Some(file))
     }
 
     /// Puts `bytes` at `path` where a torn or empty file does no harm: in the place of as many bytes, or in a new file. It
@@ -160,6 +199,52 @@ impl Root {
             .filter(|entry| std::fs::remove_file(entry.path()).is_ok())
             .count()
     }
+}
+
+/// The content of a file. Of something else in its place nothing is read: a pipe could be waited for without end.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = not_waiting(File::options().read(true)).open(path)?;
+    let present = file.metadata()?;
+    if !present.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(present.len()).unwrap_or(0) + 1);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn not_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK)
+}
+
+#[cfg(not(unix))]
+fn not_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Whether the next byte begins a line: what a crash left is not to be gone on with.
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    match file.seek(SeekFrom::End(-1)) {
+        Ok(_) => file.read_exact(&mut last)?,
+        Err(_) => return Ok(true),
+    }
+    Ok(last == *b"\n")
+}
+
+/// A name is on the disk only when its directory is.
+#[cfg(unix)]
+fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_parent(_path: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Whether the file was last written more than `age` before `now`.

@@ -4,7 +4,7 @@
 //! prompt or an answer unless a transcript was asked for. It spawns nothing, prints nothing and knows no backend.
 //!
 //! ```text
-//! sessions/<shard>/<key>.json     the truth: one record a conversation
+//! sessions/<shard>/<key>.json     the truth: one record a conversation, its last whole line
 //! names/, native/, cwd/           small pointers to keys: checked against the record, ignored when stale
 //! recent                          one line a use, newest last: a cache of the order, made again when missing
 //! locks/<id>.lock                 held by the run that has the conversation
@@ -12,7 +12,8 @@
 //! tmp/                            files on their way to a rename
 //! ```
 //!
-//! A record is written to `tmp/`, synced and renamed, so a crash at any byte leaves the old one or the new one.
+//! A record is added to its file as a line and synced, or, where there is no file or a long one, written to `tmp/`,
+//! synced and renamed: a crash at any byte leaves the old one or the new one.
 //! Pointers and the line in `recent` are written before the record that they point to: a crash between the two leaves a
 //! stale pointer, never a record that cannot be found.
 

@@ -1,7 +1,7 @@
 //! Records by key, and in the order of their use.
 
 use super::damaged::Damaged;
-use super::file::{Durability, Root};
+use super::file::{self, Durability, Root};
 use super::index::{Handle, Target};
 use super::journal::{Journal, Use, directory_mark};
 use super::key::Key;
@@ -19,6 +19,20 @@ use std::time::SystemTime;
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(super) root: Root,
+}
+
+/// How long the file of a record grows before it is written anew: a block of most file systems, which it takes anyway.
+const LONGEST: u64 = 4096;
+
+/// The record as it was written last. The file also has what was written before; that counts if the last was torn, and
+/// not if it is whole and cannot be understood.
+fn newest(lines: &[u8]) -> serde_json::Result<Record> {
+    let mut lines = lines.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let newest = serde_json::from_slice(lines.next().unwrap_or_default());
+    newest.or_else(|error: serde_json::Error| match error.is_data() {
+        true => Err(error),
+        false => lines.find_map(|line| serde_json::from_slice(line).ok()).ok_or(error),
+    })
 }
 
 /// A record that is written but may not be on the disk yet.
@@ -97,12 +111,12 @@ impl Store {
             path: path.clone(),
             why,
         };
-        let bytes = match std::fs::read(&path) {
+        let bytes = match file::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(error.to_string())),
         };
-        let record: Record = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let record = newest(&bytes).map_err(|error| damaged(error.to_string()))?;
         if record.version > VERSION {
             return Err(damaged("a newer agentctl wrote it".to_owned()));
         }
@@ -137,8 +151,18 @@ impl Store {
             Handle::Native { backend, id }.write(&self.root, record.key)?;
         }
         self.note_use(record);
-        let bytes = serde_json::to_vec(record)?;
-        self.root.write(&self.record_path(&record.key), &bytes, durability)
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        let path = self.record_path(&record.key);
+        let longest = match durability {
+            // What is on the disk should stay there until more is: only runs that never end make it this long.
+            Durability::Process => 16 * LONGEST,
+            Durability::Machine => LONGEST,
+        };
+        match self.root.append(&path, &line, longest, durability)? {
+            Some(file) => Ok(file),
+            None => self.root.write(&path, &line, durability),
+        }
     }
 
     /// The caches may fail, and may be ahead of the record: they are checked against it.

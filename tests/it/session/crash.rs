@@ -25,7 +25,8 @@ fn a_record_cut_at_any_byte_costs_itself_alone() {
     });
     let file = file.unwrap();
     let whole = std::fs::read(&file).unwrap();
-    for length in 0..whole.len() {
+    let record = whole.strip_suffix(b"\n").unwrap();
+    for length in 0..record.len() {
         std::fs::write(&file, &whole[..length]).unwrap();
         assert_eq!(fixture.store.get(&cut.key).unwrap_err().path, file, "cut at {length}");
         let listing = fixture.store.recent(&Filter::default(), 10);
@@ -42,6 +43,77 @@ fn a_record_cut_at_any_byte_costs_itself_alone() {
     ));
     std::fs::write(&file, &whole).unwrap();
     assert_eq!(fixture.store.get(&cut.key).unwrap(), Some(cut));
+}
+
+#[test]
+fn a_record_cut_while_it_is_written_again_is_the_one_before() {
+    let fixture = Fixture::new();
+    let before = fixture.put(1, |_| {});
+    let file = fixture.record_files().remove(0);
+    let shorter = std::fs::read(&file).unwrap().len();
+    let mut after = before.clone();
+    after.begin(super::at(2));
+    fixture.store.put(&after).unwrap();
+    let both = std::fs::read(&file).unwrap();
+    assert!(both.len() > shorter, "the second is written behind the first");
+    for length in shorter..both.len() - 1 {
+        std::fs::write(&file, &both[..length]).unwrap();
+        assert_eq!(
+            fixture.store.get(&before.key),
+            Ok(Some(before.clone())),
+            "cut at {length}"
+        );
+        let listing = fixture.store.recent(&Filter::default(), 10);
+        assert_eq!(
+            (listing.records.len(), listing.damaged.len()),
+            (1, 0),
+            "cut at {length}"
+        );
+        // Whoever goes on begins a line of its own.
+        fixture.store.put(&after).unwrap();
+        assert_eq!(
+            fixture.store.get(&before.key),
+            Ok(Some(after.clone())),
+            "cut at {length}"
+        );
+    }
+}
+
+#[test]
+fn a_record_that_is_written_often_does_not_grow_without_end() {
+    let fixture = Fixture::new();
+    let mut record = fixture.put(1, |_| {});
+    let file = fixture.record_files().remove(0);
+    let mut lengths = HashSet::new();
+    for second in 2..40 {
+        record.begin(super::at(second));
+        fixture.store.put_unsynced(&record).unwrap().sync().unwrap();
+        fixture.store.put(&record).unwrap();
+        lengths.insert(std::fs::metadata(&file).unwrap().len());
+        assert_eq!(fixture.store.get(&record.key), Ok(Some(record.clone())));
+    }
+    assert!(lengths.len() > 2, "it is added to");
+    assert!(lengths.iter().all(|length| *length <= 4096), "{lengths:?}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_record_is_damage_and_is_not_waited_for() {
+    let fixture = Fixture::new();
+    let record = fixture.put(1, |_| {});
+    let file = fixture.record_files().remove(0);
+    std::fs::remove_file(&file).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &file,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    assert_eq!(fixture.store.get(&record.key).unwrap_err().why, "it is not a file");
+    assert_eq!(fixture.store.recent(&Filter::default(), 10).damaged.len(), 1);
+    fixture.store.put(&record).unwrap();
+    assert_eq!(fixture.store.get(&record.key), Ok(Some(record)));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
         if locks == "cleared away" {
             std::fs::remove_dir_all(state.join("locks")).unwrap();
         }
-        let directories = closed(&state);
+        let closed = closed(&state);
         for (arguments, answer) in WAYS {
             let mut command = agentctl(world.path(), &[arguments, &["[[recall]]"][..]].concat());
             let output = as_anybody(&mut command).output().unwrap();
@@ -122,26 +122,30 @@ fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
                 &format!("{arguments:?}, locks {locks}"),
             );
         }
-        for directory in directories {
-            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).unwrap();
+        for (path, mode) in closed.into_iter().rev() {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         }
         assert_eq!(records(&state), before);
     }
 }
 
-/// Takes the right to write from every directory; gives them back.
-fn closed(top: &Path) -> Vec<PathBuf> {
-    let mut directories: Vec<PathBuf> = files_below(top)
+/// Takes the right to write from every file and directory; gives them back with the rights that they had.
+fn closed(top: &Path) -> Vec<(PathBuf, u32)> {
+    let mut paths: Vec<PathBuf> = files_below(top)
         .iter()
-        .flat_map(|file| file.ancestors().skip(1).take_while(|parent| parent.starts_with(top)))
+        .flat_map(|file| file.ancestors().take_while(|path| path.starts_with(top)))
         .map(Path::to_owned)
         .collect();
-    directories.sort();
-    directories.dedup();
-    for directory in &directories {
-        std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o500)).unwrap();
+    paths.sort();
+    paths.dedup();
+    let modes = paths
+        .iter()
+        .map(|path| std::fs::metadata(path).unwrap().permissions().mode());
+    let closed: Vec<(PathBuf, u32)> = paths.iter().cloned().zip(modes).collect();
+    for (path, mode) in &closed {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & !0o222)).unwrap();
     }
-    directories
+    closed
 }
 
 /// Root may write anywhere: the command gives that right up, as does everything that it starts.
