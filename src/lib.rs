@@ -41,6 +41,7 @@ pub mod error; // what can go wrong, with advice
 pub mod exit; // the table of exit codes
 pub mod mask; // keeps secrets out of what is shown
 pub mod mcp; // the common form of MCP servers
+pub mod owner; // whose files we heed
 pub mod shell; // commands as a person would type them
 pub mod suggest; // what was probably meant
 pub mod tool; // the canonical names of tools

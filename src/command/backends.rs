@@ -1,6 +1,6 @@
 //! `agentctl backends`: which there are, which are installed, and what each can do.
 
-use super::{color, print};
+use super::{color, print, warn};
 use crate::backend::{Backend, Feature, Support, SupportLevel, tested_versions};
 use crate::catalog::Catalog;
 use crate::cli::BackendsArgs;
@@ -58,6 +58,7 @@ pub struct FeatureView {
 pub fn run(args: &BackendsArgs) -> Result<Exit, Failure> {
     let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let config = Config::load(Environment::of_process(), &cwd)?;
+    warn(&config.warnings);
     let catalog = Catalog::of(&config)?;
     let (_, default) = config.layers(None, None)?;
     let chosen: Vec<&dyn Backend> = match &args.name {

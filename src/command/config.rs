@@ -1,6 +1,6 @@
 //! `agentctl config`: where configuration comes from, and what it resolves to.
 
-use super::print;
+use super::{print, warn};
 use crate::cli::{ConfigAction, ConfigArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin, project_file};
 use crate::decide;
@@ -54,6 +54,7 @@ struct ValueView {
 
 fn show(environment: Environment, cwd: &Path, profile: Option<&str>, form: Form) -> Result<Exit, Failure> {
     let config = Config::load(environment, cwd)?;
+    warn(&config.warnings);
     crate::catalog::Catalog::of(&config)?;
     let (mut layers, backend) = config.layers(profile, None)?;
     layers
@@ -140,7 +141,9 @@ fn path(environment: &Environment, cwd: &Path) -> Result<Exit, Failure> {
         own.display(),
         if own.is_file() { "" } else { "  (not there)" }
     );
-    if let Some(project) = project_file(cwd, environment.home().as_deref()) {
+    let search = project_file(cwd, environment);
+    warn(&search.warnings);
+    if let Some(project) = search.file {
         text.push_str(&format!("{}\n", project.display()));
     }
     print(text.as_bytes())

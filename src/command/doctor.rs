@@ -42,7 +42,11 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             live(*backend, report, &surroundings, &environment, &cwd);
         }
     }
-    let own = ourselves(&environment, surroundings.broken.as_ref().map_or(Ok(()), Err));
+    let config = match &surroundings.broken {
+        None => Ok(surroundings.config.warnings.as_slice()),
+        Some(failure) => Err(failure),
+    };
+    let own = ourselves(&environment, config);
     let exit = exit(&own, &reports, args.backends.is_empty());
     let report = DoctorReport {
         schema: SCHEMA,

@@ -8,7 +8,6 @@ use crate::engine::{self, Mode};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::mask::Mask;
-use crate::report;
 use crate::request::Request;
 use crate::shell;
 use serde::Serialize;
@@ -62,9 +61,7 @@ pub fn print(
             )
         }
     };
-    for warning in warnings {
-        report::tell(&format!("warning: {warning}\n"));
-    }
+    super::warn(&warnings);
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             ErrorKind::Crashed,

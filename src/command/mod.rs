@@ -43,6 +43,12 @@ fn complain(failure: &Failure) -> Exit {
     failure.kind.exit()
 }
 
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        tell(&format!("warning: {warning}\n"));
+    }
+}
+
 /// Prints generated text. Whoever closed the pipe has seen enough.
 fn print(text: &[u8]) -> Result<Exit, Failure> {
     let mut out = std::io::stdout().lock();

@@ -159,7 +159,9 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     };
     let (request, mut settings) = decide::decide(args, &layers, given, backend)?;
     report::choose_color(settings.color);
-    settings.warnings.splice(0..0, selected.warnings.clone());
+    settings
+        .warnings
+        .splice(0..0, config.warnings.iter().chain(&selected.warnings).cloned());
     if selected.known && cwd != here {
         settings.warnings.push(format!(
             "the conversation goes on in its own directory, {}",

@@ -91,6 +91,11 @@ impl Environment {
             })
     }
 
+    /// The user who became root with sudo.
+    pub fn sudoer(&self) -> Option<u32> {
+        self.get("SUDO_UID")?.parse().ok()
+    }
+
     /// `$AGENTCTL_STATE_DIR`, else the platform's state directory. `None` without a home.
     pub fn state_dir(&self) -> Option<PathBuf> {
         self.path(STATE_DIR).or_else(|| {

@@ -1,7 +1,9 @@
 //! `config.toml` and a project's `.agentctl.toml`.
 
+use super::environment::Environment;
 use super::settings::{KEYS, PROJECT_KEYS, Settings};
 use crate::error::Failure;
+use crate::owner;
 use crate::suggest::closest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -105,19 +107,37 @@ impl ConfigFile {
     }
 }
 
+/// What the search for a project's file came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectSearch {
+    pub file: Option<PathBuf>,
+    /// Files that were passed over, and why.
+    pub warnings: Vec<String>,
+}
+
 /// The nearest `.agentctl.toml` of `cwd` and its parents. The search ends at a repository's root and at the home
-/// directory: what lies above is not the project's.
-pub fn project_file(cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
+/// directory: what lies above is not the project's. A file that somebody else could have put there is passed over.
+pub fn project_file(cwd: &Path, environment: &Environment) -> ProjectSearch {
+    let home = environment.home();
+    let mut search = ProjectSearch::default();
     for directory in cwd.ancestors() {
         let candidate = directory.join(".agentctl.toml");
         if candidate.is_file() {
-            return Some(candidate);
+            match owner::distrust(&candidate, environment.sudoer()) {
+                None => {
+                    search.file = Some(candidate);
+                    break;
+                }
+                Some(why) => search
+                    .warnings
+                    .push(format!("{} is not read: {why}", candidate.display())),
+            }
         }
-        if Some(directory) == home || directory.join(".git").exists() {
-            return None;
+        if Some(directory) == home.as_deref() || directory.join(".git").exists() {
+            break;
         }
     }
-    None
+    search
 }
 
 /// A project's file. A repository must not raise permissions or name a program, so other keys are errors.
@@ -265,11 +285,34 @@ mod tests {
         std::fs::create_dir_all(&inner).unwrap();
         std::fs::create_dir(folder.path().join("repository/.git")).unwrap();
         std::fs::write(folder.path().join(".agentctl.toml"), "").unwrap();
-        assert_eq!(project_file(&inner, None), None);
+        let found = || project_file(&inner, &Environment::default()).file;
+        assert_eq!(found(), None);
         std::fs::write(folder.path().join("repository/.agentctl.toml"), "").unwrap();
+        assert_eq!(found(), Some(folder.path().join("repository/.agentctl.toml")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_anybody_could_write_is_passed_over_with_a_warning() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let [above, open] = [folder.path(), &inner].map(|directory| directory.join(".agentctl.toml"));
+        std::fs::write(&above, "").unwrap();
+        std::fs::write(&open, "").unwrap();
+        let environment = Environment::default();
+        assert_eq!(project_file(&inner, &environment).file.as_ref(), Some(&open));
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o666)).unwrap();
+        let search = project_file(&inner, &environment);
         assert_eq!(
-            project_file(&inner, None),
-            Some(folder.path().join("repository/.agentctl.toml"))
+            search.file,
+            Some(above),
+            "the next one above counts as if it were alone"
+        );
+        assert_eq!(
+            search.warnings,
+            [format!("{} is not read: every user can write to it", open.display())]
         );
     }
 }

@@ -8,7 +8,7 @@ mod file;
 mod settings;
 
 pub use environment::{Environment, VARIABLES, path_variable};
-pub use file::{BackendSection, ConfigFile, project_file};
+pub use file::{BackendSection, ConfigFile, ProjectSearch, project_file};
 pub use settings::{KEYS, Layer, Layers, Origin, PROJECT_KEYS, Settings};
 
 use crate::error::Failure;
@@ -21,6 +21,8 @@ pub struct Config {
     pub file: ConfigFile,
     /// The project's file and what it holds.
     pub project: Option<(PathBuf, Settings)>,
+    /// What the user should know about the search for it.
+    pub warnings: Vec<String>,
     pub environment: Environment,
 }
 
@@ -29,14 +31,19 @@ impl Config {
     pub fn load(environment: Environment, cwd: &Path) -> Result<Self, Failure> {
         let path = environment.config_path();
         let file = ConfigFile::read(&path)?;
-        let project = match project_file(cwd, environment.home().as_deref()) {
-            Some(path) => Some((path.clone(), file::read_project(&path)?)),
+        let search = project_file(cwd, &environment);
+        let project = match search.file {
+            Some(path) => {
+                let settings = file::read_project(&path)?;
+                Some((path, settings))
+            }
             None => None,
         };
         Ok(Self {
             path,
             file,
             project,
+            warnings: search.warnings,
             environment,
         })
     }
@@ -53,7 +60,7 @@ impl Config {
         })
     }
 
-    /// The layers below the flags, for the backend that `pick` chooses once the other layers are known.
+    /// The layers below the flags, and the backend that they are for: the one of the flag, else of the strongest layer.
     pub fn layers(&self, profile: Option<&str>, backend_flag: Option<&str>) -> Result<(Layers, String), Failure> {
         let mut layers = Layers::default();
         layers.push(Layer::new(self.file.defaults.clone(), Origin::File(self.path.clone())));

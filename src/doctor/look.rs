@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, Checkup, Content, Seen, Site};
 use crate::config::Environment;
+use crate::owner;
 use crate::supervise::environment::{self, Wishes};
 use crate::supervise::json_without_comments;
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ impl Look {
             scratch,
             home: ours.home().unwrap_or_else(|| PathBuf::from("/")),
             env,
-            root: is_root(),
+            root: owner::is_root(),
         };
         let checkup = backend.checkup(&site);
         let files = checkup.files.iter().map(|path| (path.clone(), read(path))).collect();
@@ -70,14 +71,4 @@ fn is_absent(error: &std::io::Error) -> bool {
         error.kind(),
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
     )
-}
-
-#[cfg(unix)]
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
 }

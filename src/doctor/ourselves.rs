@@ -11,9 +11,15 @@ use crate::supervise::environment::nested_variables;
 use crate::supervise::{Scratch, no_scratch};
 use std::path::Path;
 
-/// What is to be said about agentctl. `config` is what reading the configuration came to.
-pub fn ourselves(environment: &Environment, config: Result<(), &Failure>) -> Vec<Check> {
-    let mut checks = vec![configuration(environment, config)];
+/// What is to be said about agentctl. `config` is what reading the configuration came to: warnings, or a failure.
+pub fn ourselves(environment: &Environment, config: Result<&[String], &Failure>) -> Vec<Check> {
+    let mut checks = vec![configuration(environment, config.map(|_| ()))];
+    checks.extend(
+        config
+            .unwrap_or_default()
+            .iter()
+            .map(|why| Check::warning("config", why.clone())),
+    );
     checks.extend(state(environment));
     checks.extend(private_files());
     checks.extend(variables(environment));

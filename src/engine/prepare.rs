@@ -6,7 +6,7 @@ use crate::decide::RunSettings;
 use crate::error::Failure;
 use crate::request::Request;
 use crate::supervise::environment::{self, Inherit, Wishes};
-use crate::{locate, schema};
+use crate::{locate, owner, schema};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub fn prepare(
         scratch,
         home: home(&env, ours),
         env,
-        root: is_root(),
+        root: owner::is_root(),
     };
     let plan = match mode {
         Mode::Headless => backend.plan(&instructed(backend, request), &site)?,
@@ -85,14 +85,4 @@ fn home(env: &BTreeMap<OsString, OsString>, ours: &Environment) -> PathBuf {
         .filter(|value| !value.is_empty())
         .map(PathBuf::from);
     theirs.or_else(|| ours.home()).unwrap_or_else(|| PathBuf::from("/"))
-}
-
-#[cfg(unix)]
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
 }

@@ -51,6 +51,28 @@ fn every_value_is_shown_with_its_origin() {
         .exits(2);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_project_file_that_every_user_can_write_steers_nothing_and_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = Model::start();
+    let world = configured(&model, "");
+    world.write(".agentctl.toml", "model = \"a stranger's\"\n");
+    let run = ["run", "-b", "mock", "--dry-run", "hello"];
+    world.agentctl(run).run().exits(0).stdout_has("stranger");
+    let file = world.project().join(".agentctl.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let told = ".agentctl.toml is not read: every user can write to it";
+    let outcome = world.agentctl(run).run().exits(0).stderr_has(told);
+    outcome.check(!outcome.stdout().contains("stranger"), "it counts");
+    let outcome = world.agentctl(["config", "show"]).run().exits(0).stderr_has(told);
+    outcome.check(!outcome.stdout().contains("stranger"), "it is shown");
+    let outcome = world.agentctl(["config", "path"]).run().exits(0).stderr_has(told);
+    outcome.check(!outcome.stdout().contains(".agentctl.toml"), "it is named");
+    world.agentctl(["backends"]).run().exits(0).stderr_has(told);
+    world.agentctl(["doctor", "mock"]).run().stdout_has(told);
+}
+
 #[test]
 fn a_file_is_written_once() {
     let model = Model::start();
