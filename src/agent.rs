@@ -120,11 +120,10 @@ impl Agent {
 
     /// That the CLI is there and executable; its path.
     pub fn validate(&self) -> Result<PathBuf, Failure> {
-        let search_path = self.environment.all().get(std::ffi::OsStr::new("PATH"));
         locate::program(
             self.backend,
             self.cli_path.as_deref(),
-            search_path.map(std::ffi::OsString::as_os_str),
+            self.environment.search_path(),
             Path::new("."),
         )
     }

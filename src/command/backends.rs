@@ -88,14 +88,7 @@ fn view(backend: &dyn Backend, config: &Config, default: &str, cwd: &Path) -> Ba
     let environment = &config.environment;
     let is_default = backend.name() == default;
     let own_path = config.own_cli_path(backend.name(), Selected::when(is_default));
-    let search_path = environment.all().get(std::ffi::OsStr::new("PATH"));
-    let program = locate::program(
-        backend,
-        own_path.as_deref(),
-        search_path.map(|path| path.as_os_str()),
-        cwd,
-    )
-    .ok();
+    let program = locate::program(backend, own_path.as_deref(), environment.search_path(), cwd).ok();
     let version = program.as_deref().and_then(|program| version(backend, program));
     let look = Look::at(
         backend,

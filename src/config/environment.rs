@@ -1,4 +1,4 @@
-//! The environment variables that agentctl reads, and nothing else reads the environment.
+//! The process's environment, taken once: the variables that agentctl reads as settings, and what its agents inherit.
 
 use super::settings::{Layer, Origin, Settings};
 use crate::error::Failure;
@@ -39,31 +39,40 @@ pub struct Environment {
 
 impl Environment {
     pub fn of_process() -> Self {
-        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut environment = Self::from_pairs(std::env::vars_os());
         // The agent, and an agentctl that it starts, may work in another directory and must find the same place.
-        if let Some(state) = variables.get_mut(OsStr::new(STATE_DIR))
+        if let Some(state) = environment.variables.get_mut(OsStr::new(STATE_DIR))
             && let Ok(absolute) = std::path::absolute(&*state)
         {
             *state = absolute.into_os_string();
         }
-        Self { variables }
+        environment
     }
 
     pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         Self {
             variables: pairs
                 .into_iter()
-                .map(|(key, value)| (key.into(), value.into()))
+                .map(|(key, value)| (variable_name(key), value.into()))
                 .collect(),
         }
     }
 
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
-        self.variables.insert(name.into(), value.into());
+        self.variables.insert(variable_name(name), value.into());
     }
 
     pub fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.variables
+    }
+
+    pub fn into_all(self) -> BTreeMap<OsString, OsString> {
+        self.variables
+    }
+
+    /// Where programs are looked for.
+    pub fn search_path(&self) -> Option<&OsStr> {
+        self.variables.get(OsStr::new("PATH")).map(OsString::as_os_str)
     }
 
     /// A variable that is set, is text and is not empty.
@@ -82,6 +91,11 @@ impl Environment {
             .or_else(|| directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()))
     }
 
+    /// The user who became root with sudo.
+    pub fn sudoer(&self) -> Option<u32> {
+        self.get("SUDO_UID")?.parse().ok()
+    }
+
     /// `$AGENTCTL_CONFIG`, else `config.toml` in the platform's configuration directory.
     pub fn config_path(&self) -> PathBuf {
         self.path("AGENTCTL_CONFIG")
@@ -89,11 +103,6 @@ impl Environment {
                 Some(dirs) => dirs.config_dir().join("config.toml"),
                 None => PathBuf::from("/nonexistent/agentctl/config.toml"),
             })
-    }
-
-    /// The user who became root with sudo.
-    pub fn sudoer(&self) -> Option<u32> {
-        self.get("SUDO_UID")?.parse().ok()
     }
 
     /// `$AGENTCTL_STATE_DIR`, else the platform's state directory. `None` without a home.
@@ -160,6 +169,25 @@ impl Environment {
     }
 }
 
+/// Variables that were taken from an environment, or belong into one.
+impl From<BTreeMap<OsString, OsString>> for Environment {
+    fn from(variables: BTreeMap<OsString, OsString>) -> Self {
+        match cfg!(windows) {
+            true => Self::from_pairs(variables),
+            false => Self { variables },
+        }
+    }
+}
+
+/// The name under which a variable is found. Windows does not tell `Path` from `PATH`, so there all names are upper case.
+pub fn variable_name(name: impl Into<OsString>) -> OsString {
+    let name = name.into();
+    match cfg!(windows) {
+        true => name.to_ascii_uppercase(),
+        false => name,
+    }
+}
+
 /// The variable that names the binary of one backend.
 pub fn path_variable(backend: &str) -> String {
     format!("AGENTCTL_{}_PATH", backend.to_uppercase().replace('-', "_"))
@@ -204,6 +232,13 @@ mod tests {
         let environment = Environment::from_pairs([("BACKEND_MAX_TURNS", "many")]);
         let failure = environment.layer().unwrap_err();
         assert!(failure.message.contains("BACKEND_MAX_TURNS"), "{failure}");
+    }
+
+    #[test]
+    fn programs_are_looked_for_where_path_says_however_windows_spells_it() {
+        let found = |name: &str| Environment::from_pairs([(name, "/bin")]).search_path().is_some();
+        assert!(found("PATH"));
+        assert_eq!(found("Path"), cfg!(windows));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod environment;
 mod file;
 mod settings;
 
-pub use environment::{Environment, VARIABLES, path_variable};
+pub use environment::{Environment, VARIABLES, path_variable, variable_name};
 pub use file::{BackendSection, ConfigFile, ProjectSearch, project_file};
 pub use settings::{KEYS, Layer, Layers, Origin, PROJECT_KEYS, Settings};
 

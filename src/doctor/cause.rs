@@ -1,7 +1,7 @@
 //! Why a run probably failed: the checks that start nothing, made only after a failure.
 
 use super::binary::{installed_version, interpreter_check};
-use super::look::{Look, search_path};
+use super::look::Look;
 use crate::backend::{AuthState, Backend, tested_versions};
 use crate::config::Environment;
 use crate::error::{ErrorKind, Failure};
@@ -25,7 +25,7 @@ pub fn probable_cause(
             no_login(backend, &program, theirs).or_else(|| other_version(backend, &program))
         }
         (ErrorKind::NotInstalled | ErrorKind::NotExecutable, Ok(program)) => {
-            interpreter_check(backend.name(), &program, search_path(theirs).as_deref())
+            interpreter_check(backend.name(), &program, theirs.search_path())
                 .map(|check| sentence(&check.message, check.hint))
         }
         (ErrorKind::Auth, Ok(program)) if failure.hint.is_none() => {

@@ -1,13 +1,13 @@
 //! One backend: found, started, asked, judged.
 
 use super::ask::{Answer, ask};
+use super::binary;
 use super::judge::judge;
-use super::look::{Look, search_path};
+use super::look::Look;
 use super::report::{BackendReport, Check, CheckStatus};
 use super::together::together;
-use super::{binary, look};
 use crate::backend::{Auth, Backend, PaidBy, Topic};
-use crate::config::Environment;
+use crate::config::{Environment, path_variable};
 use crate::exit::Exit;
 use crate::locate;
 use crate::supervise::Scratch;
@@ -37,7 +37,7 @@ pub async fn examine(backend: &dyn Backend, cli_path: Option<&Path>, scope: &Sco
         checks: Vec::new(),
         live: None,
     };
-    match locate::program(backend, cli_path, search_path(scope.environment).as_deref(), scope.cwd) {
+    match locate::program(backend, cli_path, scope.environment.search_path(), scope.cwd) {
         Err(failure) => {
             let check = Check::failure("binary", failure.kind.exit(), failure.message);
             report.checks.push(match failure.hint {
@@ -65,14 +65,14 @@ async fn found(
         mock(report);
         return;
     }
-    let search_path = look::search_path(scope.environment);
-    if let Some(check) = binary::interpreter_check(backend.name(), program, search_path.as_deref()) {
+    let search_path = scope.environment.search_path();
+    if let Some(check) = binary::interpreter_check(backend.name(), program, search_path) {
         report.checks.push(check);
         return;
     }
     report.checks.push(Check::ok("binary", program.display().to_string()));
     if cli_path.is_none() {
-        shadows(program, backend.program(), search_path.as_deref(), report);
+        shadows(program, backend.program(), search_path, report);
     }
     let scratch = match Scratch::create() {
         Ok(scratch) => scratch,
@@ -108,7 +108,7 @@ fn shadows(program: &Path, name: &str, search_path: Option<&std::ffi::OsStr>, re
         return;
     }
     let others: Vec<String> = others.iter().map(|path| path.display().to_string()).collect();
-    let variable = format!("AGENTCTL_{}_PATH", report.name.to_uppercase().replace('-', "_"));
+    let variable = path_variable(&report.name);
     report.checks.push(
         Check::warning("binary", format!("it comes before {} on PATH", others.join(", ")))
             .hint(format!("to use another: export {variable}={}", others[0])),

@@ -6,7 +6,6 @@ use crate::owner;
 use crate::supervise::environment::{self, Wishes};
 use crate::supervise::json_without_comments;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -42,11 +41,6 @@ impl Look {
             files: &self.files,
         }
     }
-}
-
-/// The variables of our process, for callers that need no private home.
-pub fn search_path(ours: &Environment) -> Option<OsString> {
-    ours.all().get(std::ffi::OsStr::new("PATH")).cloned()
 }
 
 fn read(path: &Path) -> Content {

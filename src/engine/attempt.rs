@@ -152,14 +152,13 @@ impl Attempt<'_> {
         let Ok(env) = child_environment(self.settings, self.environment) else {
             return;
         };
-        let search_path = env.get(std::ffi::OsStr::new("PATH")).map(std::ffi::OsString::as_os_str);
         let program = locate::program(
             self.backend,
             self.settings.cli_path.as_deref(),
-            search_path,
+            env.search_path(),
             &request.cwd,
         );
-        doctor::probable_cause(failure, self.backend, program, &Environment::from_pairs(env));
+        doctor::probable_cause(failure, self.backend, program, &env);
     }
 
     /// The plan of a run, and a private directory if the plan has anything to put there.

@@ -1,7 +1,7 @@
 //! From a request to the exact command: environment, program, plan. Nothing is made or started yet.
 
 use crate::backend::{Backend, Feature, Plan, Site, SupportLevel};
-use crate::config::Environment;
+use crate::config::{Environment, variable_name};
 use crate::decide::RunSettings;
 use crate::error::Failure;
 use crate::request::Request;
@@ -26,17 +26,17 @@ pub enum Mode {
 }
 
 /// The environment that the CLI inherits.
-pub fn child_environment(settings: &RunSettings, ours: &Environment) -> Result<BTreeMap<OsString, OsString>, Failure> {
+pub fn child_environment(settings: &RunSettings, ours: &Environment) -> Result<Environment, Failure> {
     let inherit = match settings.env_clear {
-        true => Inherit::Only(settings.env_pass.iter().map(OsString::from).collect()),
+        true => Inherit::Only(settings.env_pass.iter().map(variable_name).collect()),
         false => Inherit::All,
     };
     let set = settings
         .env
         .iter()
-        .map(|(name, value)| (name.into(), value.into()))
+        .map(|(name, value)| (variable_name(name), value.into()))
         .collect();
-    environment::build(ours.all().clone(), &Wishes { inherit, set })
+    environment::build(ours.all().clone(), &Wishes { inherit, set }).map(Environment::from)
 }
 
 /// Plans a run. `scratch` is where its private files will lie.
@@ -49,8 +49,8 @@ pub fn prepare(
     mode: Mode,
 ) -> Result<Prepared, Failure> {
     let env = child_environment(settings, ours)?;
-    let search_path = env.get(OsStr::new("PATH")).map(OsString::as_os_str);
-    let program = locate::program(backend, settings.cli_path.as_deref(), search_path, &request.cwd)?;
+    let program = locate::program(backend, settings.cli_path.as_deref(), env.search_path(), &request.cwd)?;
+    let env = env.into_all();
     let site = Site {
         program,
         scratch,
