@@ -9,7 +9,7 @@ use crate::request::{
     Request, System,
 };
 use crate::tool::ToolRule;
-use crate::{duration, mcp};
+use crate::{directory, duration, mcp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -239,7 +239,7 @@ pub fn decide(
         },
         patience: Patience {
             max_retries: layers.max_retries().copied(),
-            retry_for: bounded(layers.retry_for(), "--retry-for", Some(DEFAULT_RETRY_FOR))?,
+            retry_for: bounded(layers, "retry_for", layers.retry_for(), Some(DEFAULT_RETRY_FOR))?,
         },
         options: layers.merged_map(|settings| settings.options.as_ref()),
         raw_args,
@@ -249,8 +249,8 @@ pub fn decide(
     let warnings = settle_unsupported(&mut request, backend, strict)?;
     let settings = RunSettings {
         cli_path: layers.cli_path().cloned(),
-        timeout: bounded(layers.timeout(), "--timeout", Some(DEFAULT_TIMEOUT))?,
-        idle_timeout: bounded(layers.idle_timeout(), "--idle-timeout", None)?,
+        timeout: bounded(layers, "timeout", layers.timeout(), Some(DEFAULT_TIMEOUT))?,
+        idle_timeout: bounded(layers, "idle_timeout", layers.idle_timeout(), None)?,
         retry_for: request.patience.retry_for,
         identity,
         env: layers.merged_map(|settings| settings.env.as_ref()),
@@ -301,12 +301,26 @@ fn color(args: &CommonArgs, layers: &Layers) -> Result<ColorArg, Failure> {
     }
 }
 
-/// A duration of which zero means none.
-fn bounded(value: Option<&String>, flag: &str, default: Option<Duration>) -> Result<Option<Duration>, Failure> {
-    match value {
-        None => Ok(default),
-        Some(text) => duration::parse(text).map_err(|why| Failure::usage(format!("{flag}: {why}"))),
+/// Who set a value, for complaining about it: the flag, or the key with its origin.
+pub fn asked_by(layers: &Layers, key: &str, flag: &str) -> String {
+    match layers.origin(key) {
+        None | Some(Origin::Flag) => flag.to_owned(),
+        Some(origin) => format!("`{key}` ({origin})"),
     }
+}
+
+/// A duration of which zero means none. `key` is what it is called in a file; the flag has the same name.
+fn bounded(
+    layers: &Layers,
+    key: &str,
+    value: Option<&String>,
+    default: Option<Duration>,
+) -> Result<Option<Duration>, Failure> {
+    let Some(text) = value else { return Ok(default) };
+    duration::parse(text).map_err(|why| {
+        let flag = format!("--{}", key.replace('_', "-"));
+        Failure::usage(format!("{}: {why}", asked_by(layers, key, &flag)))
+    })
 }
 
 fn system(layers: &Layers, cwd: &Path) -> Result<Option<System>, Failure> {
@@ -339,14 +353,10 @@ fn add_dirs(layers: &Layers, cwd: &Path) -> Result<Vec<PathBuf>, Failure> {
     let dirs = layers.add_dirs().into_iter().flatten();
     dirs.map(|dir| {
         let path = cwd.join(dir);
-        match path.canonicalize() {
-            Ok(path) if path.is_dir() => Ok(path),
-            Ok(_) => Err(Failure::usage(format!(
-                "--add-dir {} is not a directory",
-                path.display()
-            ))),
-            Err(error) => Err(Failure::usage(format!("--add-dir {}: {error}", path.display()))),
-        }
+        directory::absolute(&path).map_err(|error| {
+            let asked = asked_by(layers, "add_dirs", "--add-dir");
+            Failure::usage(format!("{asked} {}: {error}", path.display()))
+        })
     })
     .collect()
 }

@@ -36,6 +36,7 @@ pub mod command; // the subcommands
 pub mod doctor; // is each CLI usable here?
 
 // Small things that many use.
+pub mod directory; // the form that every program takes
 pub mod duration; // 90s, 10m, 1h30m
 pub mod error; // what can go wrong, with advice
 pub mod exit; // the table of exit codes

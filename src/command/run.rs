@@ -16,7 +16,7 @@ use crate::report::{
 use crate::request::{Conversation, Request};
 use crate::session::{Store, TranscriptPolicy, Wait, nowhere};
 use crate::supervise::SignalPolicy;
-use crate::{backend::Backend, catalog::Catalog, prompt};
+use crate::{backend::Backend, catalog::Catalog, directory, prompt};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -207,7 +207,7 @@ fn select(
         store,
         selector: typed.selector.clone(),
         branch: typed.branch,
-        wait: wait(flags.wait.as_ref().or(layers.wait()))?,
+        wait: wait(flags, layers)?,
         before_waiting: &|| {
             if !quiet {
                 report::tell("waiting for another run of this conversation (--no-wait does not)\n");
@@ -223,13 +223,19 @@ fn select(
     search.run()
 }
 
-fn wait(setting: Option<&String>) -> Result<Wait, Failure> {
-    match setting {
+fn wait(flags: &crate::config::Settings, layers: &Layers) -> Result<Wait, Failure> {
+    match flags.wait.as_ref().or(layers.wait()) {
         None => Ok(Wait::For(decide::DEFAULT_WAIT)),
         Some(text) => match crate::duration::parse(text) {
             Ok(Some(duration)) => Ok(Wait::For(duration)),
             Ok(None) => Ok(Wait::No),
-            Err(why) => Err(Failure::usage(format!("--wait: {why}"))),
+            Err(why) => {
+                let asked = match flags.wait {
+                    Some(_) => "--wait".to_owned(),
+                    None => decide::asked_by(layers, "wait", "--wait"),
+                };
+                Err(Failure::usage(format!("{asked}: {why}")))
+            }
         },
     }
 }
@@ -264,11 +270,11 @@ fn own_directory(args: &CommonArgs, selected: &Selected, here: &Path) -> PathBuf
 /// The directory to work in: absolute, without symbolic links, and there.
 fn working_directory(flag: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = flag.unwrap_or(Path::new("."));
-    match path.canonicalize() {
-        Ok(path) if path.is_dir() => Ok(path),
-        Ok(path) => Err(Failure::usage(format!("--cwd {} is not a directory", path.display()))),
-        Err(error) => Err(Failure::usage(format!("--cwd {}: {error}", path.display()))),
-    }
+    directory::absolute(path).map_err(|error| match flag {
+        Some(_) => Failure::usage(format!("--cwd {}: {error}", path.display())),
+        None => Failure::usage(format!("the current directory cannot be worked in: {error}"))
+            .hint("it may be gone: change to another, or name one with --cwd"),
+    })
 }
 
 fn start(

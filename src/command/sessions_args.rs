@@ -6,6 +6,7 @@ use super::sessions::{
 use crate::catalog::Catalog;
 use crate::cli::{SessionsAction, SessionsArgs, SessionsListArgs};
 use crate::config::{Config, Environment};
+use crate::directory;
 use crate::duration;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -87,7 +88,7 @@ fn list(args: SessionsListArgs) -> ListArguments {
     ListArguments {
         backend: args.backend,
         name: args.name,
-        cwd: args.cwd.map(|path| path.canonicalize().unwrap_or(path)),
+        cwd: args.cwd.map(|path| directory::absolute(&path).unwrap_or(path)),
         limit: args.limit,
         format: format(args.json),
     }

@@ -202,6 +202,12 @@ impl Layers {
         self.0.push(layer);
     }
 
+    /// Where the value of a key comes from.
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        let mut resolved = self.resolved().into_iter();
+        resolved.find(|(name, ..)| *name == key).map(|(.., origin)| origin)
+    }
+
     /// Maps are merged key by key: a stronger layer replaces single entries.
     pub fn merged_map(&self, of: fn(&Settings) -> Option<&BTreeMap<String, String>>) -> BTreeMap<String, String> {
         let maps = self.0.iter().filter_map(|layer| of(&layer.settings));

@@ -75,6 +75,76 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
+fn a_value_that_cannot_be_used_is_told_with_its_origin() {
+    let place = Place::new();
+    std::fs::write(
+        place.path("config.toml"),
+        "[defaults]\nidle_timeout = \"soon\"\nadd_dirs = [\"gone\"]\n",
+    )
+    .unwrap();
+    let refused = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.agentctl(&["run", "-b", "mock", "hello"]);
+        let output = command
+            .args(arguments)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        assert_eq!(code(&output), 2);
+        stderr(&output)
+    };
+    let file = [("AGENTCTL_CONFIG", "config.toml")];
+    for (arguments, variables, told) in [
+        (&["--timeout", "soon"][..], &[][..], "error: --timeout: "),
+        (
+            &[],
+            &[("AGENTCTL_TIMEOUT", "soon")],
+            "error: `timeout` (environment AGENTCTL_TIMEOUT): ",
+        ),
+        (
+            &["--add-dir", "."],
+            &file,
+            "error: `idle_timeout` (config.toml [defaults]): ",
+        ),
+        (
+            &["--idle-timeout", "1m"],
+            &file,
+            "error: `add_dirs` (config.toml [defaults]) ",
+        ),
+        (
+            &["--idle-timeout", "1m", "--add-dir", "lost"],
+            &file,
+            "error: --add-dir ",
+        ),
+    ] {
+        let said = refused(arguments, variables);
+        assert!(said.contains(told), "{told}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_current_directory_that_is_gone_is_not_blamed_on_a_flag() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("gone")).unwrap();
+    let script = format!(
+        "rmdir . ../gone; exec {} run -b mock hello",
+        env!("CARGO_BIN_EXE_agentctl")
+    );
+    let mut command = Command::new("/bin/sh");
+    let output = command
+        .args(["-c", &script])
+        .current_dir(place.path("gone"))
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("the current directory cannot be worked in") && !said.contains("--cwd ."),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_mock_agent_answers_on_a_machine_with_nothing_installed() {
     let output = Place::new().run(&["run", "-b", "mock", "hello"]);
     assert_eq!(
@@ -519,7 +589,7 @@ fn wrong_values_are_usage_errors_that_name_what_is_wrong() {
         (&["run", "-b", "mock", "-P", "ask", "hi"][..], "reserved"),
         (&["run", "-b", "mock", "-P", "root", "hi"], "read-only"),
         (&["run", "-b", "mock", "-t", "soon", "hi"], "--timeout"),
-        (&["run", "-b", "mock", "-C", "/nonexistent", "hi"], "/nonexistent"),
+        (&["run", "-b", "mock", "-C", "no/such/place", "hi"], "no/such/place"),
         (&["run", "-b", "mock", "-e", "novalue", "hi"], "--env"),
         (&["run", "-b", "mock", "--option", "paec=1", "hi"], "pace"),
         (&["run", "-b", "mock", "--attach", "none.png", "hi"], "none.png"),
