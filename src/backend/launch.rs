@@ -145,8 +145,8 @@ pub enum ScratchEntry {
         within: PathBuf,
         suffix: String,
     },
-    /// A JSON object file: what `base` holds (nothing, if it is not there or not JSON; comments are left out), with
-    /// `patch` merged into it key by key.
+    /// A JSON object file: what `base` holds (nothing, if it is not there or blank; comments are left out), with `patch`
+    /// merged into it key by key. A base that is no JSON object, or that cannot be read, is an error.
     MergedJson {
         path: PathBuf,
         base: PathBuf,

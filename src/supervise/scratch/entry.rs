@@ -11,7 +11,11 @@ pub(super) fn make(entry: &ScratchEntry) -> io::Result<()> {
     match entry {
         ScratchEntry::File { path, contents } => write_private(path, contents),
         ScratchEntry::MergedJson { path, base, patch } => {
-            let merged = merged_json(fs::read(base).ok().as_deref(), patch);
+            let merged = merged_json(&read_if_there(base)?, patch).map_err(|why| {
+                // An empty file in its place could give more rights: what the user denied would be gone.
+                let message = format!("{} cannot be used: {why}; mend it, or take it away", base.display());
+                io::Error::new(io::ErrorKind::InvalidData, message)
+            })?;
             write_private(path, &serde_json::to_vec_pretty(&merged)?)
         }
         ScratchEntry::Mirror {
@@ -21,11 +25,24 @@ pub(super) fn make(entry: &ScratchEntry) -> io::Result<()> {
             create,
         } => mirror(path, of, except, create),
         ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?),
-        ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &fs::read(of).unwrap_or_default()),
+        ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &read_if_there(of)?),
         ScratchEntry::Found { path, within, suffix } => match largest(within, suffix, FOUND_DEPTH) {
             Some((_, file)) => write_private(path, &fs::read(file)?),
             None => Ok(()),
         },
+    }
+}
+
+/// What a file of the user's holds; nothing, if it is not there. One that cannot be read is an error, because it may say
+/// what must not be done.
+fn read_if_there(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::read(path) {
+        Ok(contents) => Ok(contents),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            Err(io::Error::new(error.kind(), message))
+        }
     }
 }
 
@@ -61,15 +78,18 @@ fn largest(within: &Path, suffix: &str, depth: u32) -> Option<(u64, PathBuf)> {
         .max()
 }
 
-/// `patch` merged into `base`: objects key by key, everything else replaced.
-fn merged_json(base: Option<&[u8]>, patch: &serde_json::Value) -> serde_json::Value {
-    let base = base.and_then(|bytes| serde_json::from_slice(&without_comments(bytes)).ok());
-    let mut merged = match base {
-        Some(object @ serde_json::Value::Object(_)) => object,
-        _ => serde_json::Value::Object(serde_json::Map::new()),
+/// `patch` merged into the object that `base` is: objects key by key, everything else replaced. A blank file is an empty
+/// object; of one that is neither, the CLIs make different things, from a refusal to ignoring it without a word.
+fn merged_json(base: &[u8], patch: &serde_json::Value) -> Result<serde_json::Value, String> {
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+    let base = without_comments(base.strip_prefix(BYTE_ORDER_MARK).unwrap_or(base));
+    let object = match base.trim_ascii() {
+        [] => serde_json::Map::new(),
+        _ => serde_json::from_slice(&base).map_err(|error| format!("it is no JSON object ({error})"))?,
     };
+    let mut merged = serde_json::Value::Object(object);
     merge(&mut merged, patch);
-    merged
+    Ok(merged)
 }
 
 /// The settings files of these CLIs may hold `//` and `/* */` comments: spaces in their place.
@@ -165,12 +185,49 @@ mod tests {
         let base = br#"{"a":{"keep":1,"change":2},"list":[1],"b":true}"#;
         let patch = json!({"a":{"change":3,"new":4},"list":[2]});
         assert_eq!(
-            merged_json(Some(base), &patch),
+            merged_json(base, &patch).unwrap(),
             json!({"a":{"keep":1,"change":3,"new":4},"list":[2],"b":true})
         );
-        assert_eq!(merged_json(Some(b"// no json"), &patch), patch);
-        assert_eq!(merged_json(Some(b"[1]"), &patch), patch);
-        assert_eq!(merged_json(None, &patch), patch);
+        for blank in [&b""[..], b"\xef\xbb\xbf{}", b" \n", b"// nothing"] {
+            assert_eq!(merged_json(blank, &patch).unwrap(), patch);
+        }
+        for broken in [&b"{\"permissions\": "[..], b"[1]", b"no json"] {
+            let why = merged_json(broken, &patch).unwrap_err();
+            assert!(why.contains("it is no JSON object"), "{why}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_broken_or_cannot_be_read_are_not_taken_for_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create_in(&parent.path().join("root")).unwrap();
+        let of = parent.path().join("settings.json");
+        let path = scratch.path().unwrap().join("settings.json");
+        let filled = || {
+            let merged = ScratchEntry::MergedJson {
+                path: path.clone(),
+                base: of.clone(),
+                patch: json!({"a": 1}),
+            };
+            let copied = ScratchEntry::CopyOrEmpty {
+                path: path.clone(),
+                of: of.clone(),
+            };
+            [merged, copied].map(|entry| scratch.fill(&[entry]).map_err(|error| error.to_string()))
+        };
+        assert_eq!(filled(), [Ok(()), Ok(())], "without any");
+        fs::write(&of, r#"{"permissions": {"deny": ["Read(./secret)"]}, }"#).unwrap();
+        let told = filled()[0].clone().unwrap_err();
+        assert!(
+            told.contains("settings.json cannot be used") && told.contains("line 1"),
+            "{told}"
+        );
+        // Even root cannot read a directory.
+        fs::remove_file(&of).unwrap();
+        fs::create_dir(&of).unwrap();
+        for told in filled() {
+            assert!(told.unwrap_err().contains("settings.json cannot be read: "));
+        }
     }
 
     #[test]
@@ -178,11 +235,11 @@ mod tests {
         let base = br#"{ // "x": 1
             "url": "http://host/*not*/ \\\"//", /* " */ "a": 2 } // end"#;
         assert_eq!(
-            merged_json(Some(base), &json!({"b": 3})),
+            merged_json(base, &json!({"b": 3})).unwrap(),
             json!({"url": "http://host/*not*/ \\\"//", "a": 2, "b": 3})
         );
         for odd in [&b"/"[..], b"/*", b"//", b"\"", b"\"\\", b"{\"a\":1}/"] {
-            let _ = merged_json(Some(odd), &json!({}));
+            let _ = merged_json(odd, &json!({}));
         }
     }
 
