@@ -1,5 +1,6 @@
 //! How Claude Code is examined: `auth status` says who pays, and the parser says which flags it knows.
 
+use super::rights::config_dir;
 use crate::backend::Site;
 use crate::backend::checkup::{
     Auth, Checkup, Learned, NO_FLAG, PaidBy, Question, Reply, Seen, Topic, Trap, first_refused,
@@ -15,15 +16,14 @@ struct Places {
 
 impl Places {
     fn of(site: &Site) -> Self {
-        match site.env("CLAUDE_CONFIG_DIR") {
-            Some(directory) => Self {
-                directory: directory.into(),
-                state: PathBuf::from(directory).join(".claude.json"),
-            },
-            None => Self {
-                directory: site.home.join(".claude"),
-                state: site.home.join(".claude.json"),
-            },
+        let directory = config_dir(site);
+        let state = match site.env("CLAUDE_CONFIG_DIR") {
+            Some(_) => &directory,
+            None => &site.home,
+        };
+        Self {
+            state: state.join(".claude.json"),
+            directory,
         }
     }
 

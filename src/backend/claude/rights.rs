@@ -267,7 +267,8 @@ fn project_memory(launch: &mut Launch) {
     launch.env("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1");
 }
 
-fn config_dir(site: &Site) -> PathBuf {
+/// Where the CLI keeps settings and conversations.
+pub fn config_dir(site: &Site) -> PathBuf {
     match site.env("CLAUDE_CONFIG_DIR") {
         Some(path) => PathBuf::from(path),
         None => site.home.join(".claude"),

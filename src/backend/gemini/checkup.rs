@@ -1,14 +1,12 @@
 //! How Gemini CLI is examined: an empty prompt ends with 41 when it cannot log in and with 42 when it could.
 
+use super::settings;
 use crate::backend::Site;
 use crate::backend::checkup::{Auth, Checkup, Learned, NO_FLAG, PaidBy, Question, Reply, Seen, Topic, Trap};
 use std::path::PathBuf;
 
 fn directory(site: &Site) -> PathBuf {
-    let home = site
-        .env("GEMINI_CLI_HOME")
-        .map_or_else(|| site.home.clone(), PathBuf::from);
-    home.join(".gemini")
+    settings::home(site).join(settings::FOLDER)
 }
 
 /// What the login needs to be seen.

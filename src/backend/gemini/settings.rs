@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The CLI's folder in a home.
-const FOLDER: &str = ".gemini";
+pub const FOLDER: &str = ".gemini";
 
 /// The user's slash commands in it.
 const COMMANDS: &str = "commands";
@@ -28,6 +28,12 @@ pub enum Use {
     Interactive,
 }
 
+/// The home that the CLI looks for its folder in.
+pub fn home(site: &Site) -> PathBuf {
+    site.env("GEMINI_CLI_HOME")
+        .map_or_else(|| site.home.clone(), PathBuf::from)
+}
+
 /// The overlay of one run.
 pub struct Overlay {
     folder: PathBuf,
@@ -38,9 +44,7 @@ pub struct Overlay {
 impl Overlay {
     /// Plans the overlay and points the CLI to it.
     pub fn plan(request: &Request, site: &Site, launch: &mut Launch, patch: Value) -> Self {
-        let home = site
-            .env("GEMINI_CLI_HOME")
-            .map_or_else(|| site.home.clone(), PathBuf::from);
+        let home = home(site);
         let overlay = site.scratch("gemini");
         let folder = overlay.join(FOLDER);
         let ephemeral = request.persistence == Persistence::Ephemeral;

@@ -1,19 +1,14 @@
 //! How Pi is examined: it lists the models that it has a login for.
 
+use super::rights::agent_dir;
 use crate::backend::Site;
 use crate::backend::checkup::{Auth, Checkup, Learned, PaidBy, Question, Reply, Seen, Topic, not_in_help};
 use serde_json::Value;
-use std::path::PathBuf;
-
-fn directory(site: &Site) -> PathBuf {
-    site.env("PI_CODING_AGENT_DIR")
-        .map_or_else(|| site.home.join(".pi").join("agent"), PathBuf::from)
-}
 
 const LOGIN_FILES: &[&str] = &["auth.json", "models.json", "settings.json"];
 
 pub fn checkup(site: &Site) -> Checkup {
-    let directory = directory(site);
+    let directory = agent_dir(site);
     Checkup {
         files: LOGIN_FILES.iter().map(|name| directory.join(name)).collect(),
         directories: vec![directory],
@@ -47,7 +42,7 @@ const FLAGS: &[&str] = &[
 
 fn questions(seen: &Seen<'_>) -> Vec<Question> {
     let site = seen.site;
-    let directory = directory(site);
+    let directory = agent_dir(site);
     // Without a terminal it prints these to stderr.
     let flags = Question::new(site, Topic::Flags, ["--help"], |reply| {
         let help = format!("{}\n{}", reply.stdout, reply.stderr);
@@ -86,7 +81,7 @@ fn read_auth(reply: &Reply<'_>) -> Option<Learned> {
 }
 
 fn auth(seen: &Seen<'_>) -> Auth {
-    let directory = directory(seen.site);
+    let directory = agent_dir(seen.site);
     let stored = directory.join("auth.json");
     if let Some(first) = seen
         .json(&stored)
@@ -117,11 +112,36 @@ fn auth(seen: &Seen<'_>) -> Auth {
 }
 
 fn default_model(seen: &Seen<'_>) -> Option<String> {
-    let settings = seen.json(&directory(seen.site).join("settings.json"))?;
+    let settings = seen.json(&agent_dir(seen.site).join("settings.json"))?;
     let value = |key: &str| settings.get(key).and_then(Value::as_str);
     match (value("defaultProvider"), value("defaultModel")) {
         (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
         (None, Some(model)) => Some(model.to_owned()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_looked_for_where_pi_keeps_its_things() {
+        for (variable, directory) in [
+            (None, "/home/user/.pi/agent"),
+            (Some("~"), "/home/user"),
+            (Some("~/x"), "/home/user/x"),
+            (Some("/x"), "/x"),
+        ] {
+            let variable = variable.map(|value| ("PI_CODING_AGENT_DIR".into(), value.into()));
+            let site = Site {
+                program: "/bin/pi".into(),
+                scratch: "/scratch".into(),
+                home: "/home/user".into(),
+                env: variable.into_iter().collect(),
+                root: false,
+            };
+            assert_eq!(checkup(&site).directories, [std::path::PathBuf::from(directory)]);
+        }
     }
 }
