@@ -15,7 +15,7 @@ use crate::backend::{Backend, Feature};
 use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::error::{ErrorKind, Failure};
-use crate::event::EventResult;
+use crate::event::{EventResult, Resumed};
 use crate::exit::Exit;
 use crate::marker::Marker;
 use crate::outcome;
@@ -210,8 +210,10 @@ fn repair_request(request: &Request, wanted: &Value, mismatch: &str, settled: &S
     let mut again = request.clone();
     again.prompt = schema::repair(wanted, mismatch);
     again.attachments.clear();
-    let carried = request.conversation.continuation().map(|of| of.carried.clone());
-    let mut carried = carried.unwrap_or_default();
+    // What was remembered is not about a conversation that the CLI began in the place of a lost one.
+    let known = request.conversation.continuation();
+    let known = known.filter(|_| settled.result.resumed != Resumed::Fresh);
+    let mut carried = known.map(|of| of.carried.clone()).unwrap_or_default();
     carried.extend(settled.carry.clone());
     again.conversation = Conversation::Resume(Continuation {
         native_id: settled.result.session_id.clone(),

@@ -4,7 +4,7 @@ use super::key::Key;
 use super::lock::LockId;
 use super::path_text;
 use crate::error::ErrorKind;
-use crate::event::{EventResult, StopReason, Usage};
+use crate::event::{EventResult, Resumed, StopReason, Usage};
 use crate::request::{Continuation, Effort, Permission, System};
 use crate::tool::ToolRule;
 use jiff::Timestamp;
@@ -160,13 +160,18 @@ impl Record {
         }
     }
 
-    /// A run ended: its figures join the sums. `carried` replaces what was carried before, key by key.
+    /// A run ended: its figures join the sums. `carried` replaces what was carried before, key by key, and all of it if the
+    /// CLI began a new conversation.
     pub fn finish(&mut self, result: &EventResult, carried: &BTreeMap<String, String>, now: Timestamp) {
         self.refresh_native_id(&result.session_id);
         self.used_at = now;
         self.usage = self.usage.plus(result.usage);
         if let Some(cost) = result.cost_usd.filter(|cost| cost.is_finite()) {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+        // A new conversation in the place of one that was lost: what was remembered is about that one.
+        if result.resumed == Resumed::Fresh && !result.session_id.is_empty() {
+            self.carried.clear();
         }
         self.carried
             .extend(carried.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -187,5 +192,45 @@ impl Record {
     /// Whether this is, or once was, its native id.
     pub fn has_native_id(&self, native_id: &str) -> bool {
         self.native_id == native_id || self.earlier_native_ids.iter().any(|earlier| earlier == native_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_remembered_of_a_lost_conversation_is_not_believed_of_the_new_one() {
+        let now = Timestamp::UNIX_EPOCH;
+        let result = |id: &str, resumed: Resumed| {
+            let mut result: EventResult = serde_json::from_value(serde_json::json!({
+                "schema": 1, "responseText": "", "sessionId": id, "isError": false, "backend": "codex",
+                "session": null, "name": null, "resumed": "fresh", "model": null, "stopReason": "completed",
+                "error": null, "structured": null, "markerDetected": null, "media": [], "deniedTools": [], "turns": 1,
+                "toolCalls": 0, "usage": {}, "costUsd": null, "durationMs": 1, "exitCode": 0, "signal": null,
+                "warnings": []
+            }))
+            .unwrap();
+            result.resumed = resumed;
+            result
+        };
+        let carried = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let key = Key::fresh();
+        let mut record = Record::new(key, LockId::of_key(key), "codex", "/", now);
+        record.finish(&result("old", Resumed::Fresh), &carried(&[("system", "x")]), now);
+        record.finish(&result("old", Resumed::Resumed), &carried(&[("turns", "2")]), now);
+        assert_eq!(record.carried, carried(&[("system", "x"), ("turns", "2")]));
+        // It failed before it had begun anything: the old conversation is still what there is.
+        record.finish(&result("", Resumed::Fresh), &carried(&[]), now);
+        assert_eq!(record.carried.len(), 2);
+        // The id is already known when the run ends.
+        record.refresh_native_id("new");
+        record.finish(&result("new", Resumed::Fresh), &carried(&[("turns", "1")]), now);
+        assert_eq!(record.continuation().carried, carried(&[("turns", "1")]));
     }
 }
