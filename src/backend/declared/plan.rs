@@ -6,6 +6,7 @@ use crate::backend::{Launch, Plan, Site, Stdin, options};
 use crate::error::Failure;
 use crate::request::{Conversation, Permission, Persistence, PromptSyntax, Request};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// One argument is at most this long on Linux (128 KiB with its end).
 const ARGUMENT_LIMIT: usize = 128 * 1024 - 1;
@@ -18,18 +19,18 @@ pub fn headless(
 ) -> Result<Plan, Failure> {
     options::check(&declaration.name, &request.options, &[])?;
     let mut launch = Launch::new(site, &request.cwd);
-    let cwd = request.cwd.to_string_lossy();
+    let cwd = text(&request.cwd, Placeholder::Cwd, &declaration.args)?;
     let prompt = literal(declaration, request);
     let prompt_file = site.scratch("prompt.txt");
-    let prompt_path = prompt_file.to_string_lossy();
-    let mut values = vec![(Placeholder::Cwd, cwd.as_ref())];
+    let mut values = vec![(Placeholder::Cwd, cwd)];
     let mut args = declaration.args.clone();
     match prompt_by {
         PromptBy::Stdin => launch.stdin = Stdin::Bytes(prompt.as_bytes().to_vec()),
         PromptBy::File => {
             place(&mut args, Placeholder::PromptFile);
             launch.file(&prompt_file, prompt.as_bytes());
-            values.push((Placeholder::PromptFile, &prompt_path));
+            let path = text(&prompt_file, Placeholder::PromptFile, &args)?;
+            values.push((Placeholder::PromptFile, path));
         }
         PromptBy::Argument => place(&mut args, Placeholder::Prompt),
     }
@@ -41,7 +42,7 @@ pub fn headless(
     // What comes last may be the prompt, behind a `--`: everything else goes before the arguments that hold it.
     let mut further = Vec::new();
     session_args(declaration, request, &mut further)?;
-    option_args(declaration, request, site, &mut launch, &mut further);
+    option_args(declaration, request, site, &mut launch, &mut further)?;
     let end = args.iter().position(|arg| {
         arg == "--" || arg.contains(Placeholder::Prompt.text()) || arg.contains(Placeholder::PromptFile.text())
     });
@@ -52,6 +53,21 @@ pub fn headless(
         launch,
         warnings: Vec::new(),
     })
+}
+
+/// A path for a template, which is text. Another one in its place would carry the wrong rights.
+fn text<'a>(path: &'a Path, placeholder: Placeholder, template: &[String]) -> Result<&'a str, Failure> {
+    let asked_for = || template.iter().any(|arg| arg.contains(placeholder.text()));
+    match path.to_str() {
+        Some(text) => Ok(text),
+        None if !asked_for() => Ok(""),
+        None => Err(Failure::usage(format!(
+            "{}: not a name that {} can stand for",
+            path.display(),
+            placeholder.text()
+        ))
+        .hint("use a directory whose name is valid UTF-8")),
+    }
 }
 
 /// Where the further arguments go: before the prompt, and before the flag whose value it is.
@@ -137,7 +153,13 @@ fn session_args(declaration: &Declaration, request: &Request, args: &mut Vec<Str
     Ok(())
 }
 
-fn option_args(declaration: &Declaration, request: &Request, site: &Site, launch: &mut Launch, args: &mut Vec<String>) {
+fn option_args(
+    declaration: &Declaration,
+    request: &Request,
+    site: &Site,
+    launch: &mut Launch,
+    args: &mut Vec<String>,
+) -> Result<(), Failure> {
     let mut add = |template: &Option<Vec<String>>, placeholder: Placeholder, value: &str| {
         args.extend(
             template
@@ -145,33 +167,29 @@ fn option_args(declaration: &Declaration, request: &Request, site: &Site, launch
                 .flat_map(|template| fill(template, &[(placeholder, value)])),
         );
     };
-    let cwd = request.cwd.to_string_lossy();
     let rights = match request.permission {
         Permission::ReadOnly => &declaration.read_only_args,
         Permission::Edit => &declaration.edit_args,
         Permission::Full => &declaration.full_args,
     };
-    add(rights, Placeholder::Cwd, &cwd);
+    let cwd = text(&request.cwd, Placeholder::Cwd, rights.as_deref().unwrap_or_default())?;
+    add(rights, Placeholder::Cwd, cwd);
     if let Some(model) = &request.model {
         add(&declaration.model_args, Placeholder::Model, model);
     }
-    if let (Some(system), Some(_)) = (&request.system, &declaration.system_args) {
+    if let (Some(system), Some(template)) = (&request.system, &declaration.system_args) {
         let path = site.scratch("system.md");
-        add(
-            &declaration.system_args,
-            Placeholder::SystemFile,
-            &path.to_string_lossy(),
-        );
+        let name = text(&path, Placeholder::SystemFile, template)?;
+        add(&declaration.system_args, Placeholder::SystemFile, name);
         launch.file(path, system.text.as_bytes());
     }
     for directory in &request.add_dirs {
-        add(
-            &declaration.add_dir_args,
-            Placeholder::Dir,
-            &directory.to_string_lossy(),
-        );
+        let template = declaration.add_dir_args.as_deref().unwrap_or_default();
+        let directory = text(directory, Placeholder::Dir, template)?;
+        add(&declaration.add_dir_args, Placeholder::Dir, directory);
     }
     if let Some(turns) = request.max_turns {
         add(&declaration.max_turns_args, Placeholder::MaxTurns, &turns.to_string());
     }
+    Ok(())
 }

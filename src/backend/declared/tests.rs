@@ -221,3 +221,27 @@ fn a_failure_that_is_told_as_an_answer_is_a_failure() {
     let spoken = told("`[API Error:` is what it prints");
     assert!(spoken.completed && spoken.failure.is_none());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_a_template_cannot_name_is_refused_instead_of_misnamed() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::path::PathBuf::from(std::ffi::OsStr::from_bytes(b"/project/\xff"));
+    let planned = |change: fn(&mut Declaration), cwd: &std::path::Path, add_dir: &std::path::Path| {
+        let mut declaration = qwen();
+        declaration.add_dir_args = Some(words("--add {dir}"));
+        change(&mut declaration);
+        let mut request = Request::new("hi", cwd);
+        request.add_dirs = vec![add_dir.to_owned()];
+        Declared::new(declaration).unwrap().plan(&request, &site())
+    };
+    let plain = std::path::Path::new("/plain");
+    assert!(planned(|_| {}, &odd, plain).is_ok(), "nothing names it");
+    assert!(planned(|_| {}, plain, &odd).is_err());
+    let in_args: fn(&mut Declaration) = |declaration| declaration.args = words("--in {cwd}");
+    let in_rights: fn(&mut Declaration) = |declaration| declaration.full_args = Some(words("--write {cwd}"));
+    for change in [in_args, in_rights] {
+        assert!(planned(change, plain, plain).is_ok());
+        assert!(planned(change, &odd, plain).unwrap_err().message.contains("{cwd}"));
+    }
+}
