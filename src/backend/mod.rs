@@ -9,6 +9,7 @@ mod claude;
 mod codex;
 mod declared;
 mod field;
+mod gate;
 mod gemini;
 mod head;
 mod launch;

@@ -1,7 +1,7 @@
 // agentctl's gate for OpenCode: no file changed outside of the allowed directories, whatever links lead there.
 //
 // OpenCode compares paths as they are written and then follows symbolic links. This file is written for one run, with
-// RIGHTS put before it, and named in the configuration of the run:
+// RIGHTS and what all gates have in common put before it, and named in the configuration of the run:
 //   agent       the agent of the run; its configuration does not let it edit
 //   permission  the permissions that it gets here, once the gate stands: without the gate nothing can be changed
 //   roots       the directories in which files may be changed
@@ -11,8 +11,6 @@
 //   denied      how the reason of every refusal begins
 //   standing    what is said on stderr when the gate stands, unless a person looks at it
 // Whatever it cannot decide, it refuses.
-import { lstatSync, realpathSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 
 const HEADERS = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
@@ -25,43 +23,14 @@ function matches(name, pattern) {
   return new RegExp(`^${escaped}$`).test(name);
 }
 
-// The same place without symbolic links. A link that leads to nothing is refused: writing would follow it.
-function real(path, asked) {
-  let missing = "";
-  for (let at = path; ; at = dirname(at)) {
-    let there = true;
-    try {
-      lstatSync(at);
-    } catch (error) {
-      if (error.code !== "ENOENT") throw error;
-      there = false;
-    }
-    if (there) {
-      try {
-        return join(realpathSync(at), missing);
-      } catch (error) {
-        if (error.code !== "ENOENT") throw error;
-        refuse(`${asked} is a link that leads to nothing`);
-      }
-    }
-    if (dirname(at) === at) refuse(`${asked} lies nowhere`);
-    missing = join(basename(at), missing);
-  }
-}
-
-function lies(path, root) {
-  const way = relative(root, path);
-  return way === "" || (!isAbsolute(way) && way !== ".." && !/^\.\.[\\/]/.test(way));
-}
-
 export const AgentctlGate = async ({ directory }) => {
-  const roots = RIGHTS.roots.map((root) => realpathSync(root));
-
   const checked = (asked) => {
     if (typeof asked !== "string" || asked === "") refuse("the call names no file");
-    const path = real(resolve(directory, asked), asked);
-    if (!roots.some((root) => lies(path, root))) refuse(`${asked} is outside of the allowed directories`);
-    return path;
+    try {
+      return confined(resolve(directory, asked), asked);
+    } catch (error) {
+      return refuse(error.message);
+    }
   };
 
   // Read as OpenCode reads it: a header is at the beginning of a line, and spaces around its path do not count.

@@ -5,7 +5,7 @@
 use super::config::Config;
 use super::rights::Table;
 use super::tools::{self, TOOLS};
-use crate::backend::{Launch, Site};
+use crate::backend::{Launch, Site, gate as common};
 use crate::error::Failure;
 use crate::request::{Permission, Request};
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn place(
     let rights = Rights {
         agent,
         permission: table,
-        roots: roots(request)?,
+        roots: common::roots(request, "OpenCode")?,
         changing: names(|right| right == GUARDED).collect(),
         harmless: names(|right| right != GUARDED).collect(),
         others: table.allowed_patterns().collect(),
@@ -68,7 +68,7 @@ pub fn place(
         .to_str()
         .ok_or_else(|| Failure::usage(format!("OpenCode takes no path that is not UTF-8: {}", path.display())))?;
     config.plugin(name)?;
-    launch.file(&path, format!("const RIGHTS = {rights};\n{GATE}"));
+    launch.file(&path, common::script(rights, GATE));
     // With a plugin OpenCode waits until it has installed a package that ours does not need, or failed to: not for long.
     for (variable, value) in [("npm_config_fetch_retries", "0"), ("npm_config_fetch_timeout", "10000")] {
         if site.env(variable).is_none() {
@@ -76,21 +76,6 @@ pub fn place(
         }
     }
     Ok(())
-}
-
-fn roots(request: &Request) -> Result<Vec<&str>, Failure> {
-    let directories = std::iter::once(&request.cwd).chain(&request.add_dirs);
-    directories
-        .map(|directory| {
-            directory.to_str().ok_or_else(|| {
-                Failure::usage(format!(
-                    "{}: not a name that OpenCode's gate can be given",
-                    directory.display()
-                ))
-                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
-            })
-        })
-        .collect()
 }
 
 /// The gate is a plugin: a run without plugins could change nothing.

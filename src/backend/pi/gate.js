@@ -1,15 +1,14 @@
 // agentctl's gate for Pi: no tool but the permitted ones, and no file changed outside of the allowed directories.
 //
-// Pi confines nothing by itself. This file is written for one run, with RIGHTS put before it, and loaded with `-e`:
+// Pi confines nothing by itself. This file is written for one run, with RIGHTS and what all gates have in common put before
+// it, and loaded with `-e`:
 //   roots    the directories in which `write` and `edit` may work; null: anywhere
 //   offered  the built-in tools of this run
 //   mcp      names of MCP tools, or what their names begin with, up to a double underscore
 //   refused  the same, of those that are refused all the same
 //   denied   how the reason of every refusal begins
 // Whatever it cannot decide, it refuses; if it cannot start, Pi does not start.
-import { lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 
 const CHANGING = ["write", "edit"];
 
@@ -29,30 +28,7 @@ function meant(path, cwd) {
   return resolve(cwd, text);
 }
 
-// The same place without symbolic links. A link that leads to nothing is refused: writing would follow it.
-function real(path) {
-  let missing = "";
-  for (let at = path; ; at = dirname(at)) {
-    let there = true;
-    try {
-      lstatSync(at);
-    } catch (error) {
-      if (error.code !== "ENOENT") throw error;
-      there = false;
-    }
-    if (there) return join(realpathSync(at), missing);
-    if (dirname(at) === at) throw new Error("no such place");
-    missing = join(basename(at), missing);
-  }
-}
-
-function lies(path, root) {
-  const way = relative(root, path);
-  return way === "" || (!isAbsolute(way) && way !== ".." && !/^\.\.[\\/]/.test(way));
-}
-
 export default function (pi) {
-  const roots = RIGHTS.roots?.map((root) => realpathSync(root));
   const refuse = (why) => ({ block: true, reason: `${RIGHTS.denied}: ${why}` });
 
   pi.on("session_start", () => {
@@ -63,18 +39,17 @@ export default function (pi) {
   pi.on("tool_call", (event, context) => {
     const name = event.toolName;
     if (!permitted(name)) return refuse(`${name} is not permitted in this run`);
-    if (!roots || !CHANGING.includes(name)) return undefined;
+    if (!ROOTS || !CHANGING.includes(name)) return undefined;
     try {
       const asked = event.input.path;
       if (typeof asked !== "string") return refuse(`${name} names no path`);
-      const path = real(meant(asked, context.cwd ?? process.cwd()));
-      if (!roots.some((root) => lies(path, root))) return refuse(`${asked} is outside of the allowed directories`);
+      const path = confined(meant(asked, context.cwd ?? process.cwd()), asked);
       if (path.search(UNUSUAL_SPACES) !== -1) return refuse(`Pi would misread the path ${asked}`);
       // What was checked is what is used.
       event.input.path = path;
       return undefined;
     } catch (error) {
-      return refuse(`the path of ${name} cannot be checked: ${error.message}`);
+      return refuse(error.message);
     }
   });
 }

@@ -2,7 +2,7 @@
 //! enough an extension of ours stands at the gate. MCP, which Pi lacks too, comes by another extension.
 
 use super::tools::{self, Offer};
-use crate::backend::{Launch, ScratchEntry, Site};
+use crate::backend::{Launch, ScratchEntry, Site, gate};
 use crate::error::Failure;
 use crate::request::{McpServer, McpTransport, Permission, PromptSyntax, Request};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub fn limit(
         }
         // A list cannot hold the names of MCP tools, which only their servers know: then the gate keeps it.
         if confined || !servers.is_empty() {
-            gate(request, site, builtin, &offer, launch)?;
+            guard(request, site, builtin, &offer, launch)?;
         }
     }
     mcp(servers, site, launch)?;
@@ -84,10 +84,10 @@ fn tool_list(names: &[&str], launch: &mut Launch) {
 
 /// An extension of ours that refuses every tool but those offered, and keeps `write` and `edit` inside the allowed
 /// directories.
-fn gate(request: &Request, site: &Site, builtin: &[&str], offer: &Offer, launch: &mut Launch) -> Result<(), Failure> {
+fn guard(request: &Request, site: &Site, builtin: &[&str], offer: &Offer, launch: &mut Launch) -> Result<(), Failure> {
     let roots = match request.permission {
         Permission::Full => Value::Null,
-        Permission::ReadOnly | Permission::Edit => roots(request)?,
+        Permission::ReadOnly | Permission::Edit => json!(gate::roots(request, "Pi")?),
     };
     let rights = json!({
         "roots": roots,
@@ -96,25 +96,8 @@ fn gate(request: &Request, site: &Site, builtin: &[&str], offer: &Offer, launch:
         "refused": offer.refused_mcp,
         "denied": tools::DENIED,
     });
-    extension(
-        "agentctl-gate.js",
-        &format!("const RIGHTS = {rights};\n{GATE}"),
-        site,
-        launch,
-    );
+    extension("agentctl-gate.js", &gate::script(rights, GATE), site, launch);
     Ok(())
-}
-
-fn roots(request: &Request) -> Result<Value, Failure> {
-    let mut roots = Vec::new();
-    for root in std::iter::once(&request.cwd).chain(&request.add_dirs) {
-        let text = root.to_str().ok_or_else(|| {
-            Failure::usage(format!("{}: not a name that Pi's gate can be given", root.display()))
-                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
-        })?;
-        roots.push(text);
-    }
-    Ok(json!(roots))
 }
 
 /// An extension of ours that offers the tools of MCP servers.
