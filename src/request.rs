@@ -1,4 +1,5 @@
-//! What was decided: one run, fully validated. After this nothing can be a usage error except what a backend cannot do.
+//! What was decided: one run. `decide` has refused what no backend could do; what the chosen one cannot take, down to the
+//! form of a model's name or of a session's id, is found by its plan.
 //!
 //! A `Request` is pure data. It is made by `decide` from the command line and the configuration, or built by library
 //! callers, and every backend plans from it alone.
@@ -252,6 +253,11 @@ impl Request {
             options: BTreeMap::new(),
             raw_args: Vec::new(),
         }
+    }
+
+    /// Whether the agent may do less than everything.
+    pub fn is_limited(&self) -> bool {
+        self.permission != Permission::Full || !self.allow_tools.is_empty() || !self.deny_tools.is_empty()
     }
 
     /// For a CLI that cannot go on with a conversation without adding to it.

@@ -48,12 +48,12 @@ enum Restraint {
 
 impl Restraint {
     fn of(request: &Request) -> Self {
-        if request.permission != Permission::Full || !request.allow_tools.is_empty() {
-            Self::Listed
-        } else if !request.deny_tools.is_empty() {
+        if !request.is_limited() {
+            Self::None
+        } else if request.permission == Permission::Full && request.allow_tools.is_empty() {
             Self::Denied
         } else {
-            Self::None
+            Self::Listed
         }
     }
 }

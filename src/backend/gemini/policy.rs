@@ -64,10 +64,9 @@ pub fn file(rules: &[Rule]) -> String {
 
 /// Whether this run may do less than everything.
 pub fn limits(request: &Request) -> Limits {
-    if request.permission == Permission::Full && request.allow_tools.is_empty() && request.deny_tools.is_empty() {
-        Limits::None
-    } else {
-        Limits::Some
+    match request.is_limited() {
+        true => Limits::Some,
+        false => Limits::None,
     }
 }
 

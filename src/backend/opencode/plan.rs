@@ -36,11 +36,9 @@ const LIFTING: &[&str] = &[
 
 /// Whether a run is limited in its rights.
 pub fn rights(request: &Request) -> Rights {
-    let rules = !request.allow_tools.is_empty() || !request.deny_tools.is_empty();
-    if request.permission < Permission::Full || rules {
-        Rights::Limited
-    } else {
-        Rights::Unlimited
+    match request.is_limited() {
+        true => Rights::Limited,
+        false => Rights::Unlimited,
     }
 }
 

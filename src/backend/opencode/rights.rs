@@ -49,7 +49,7 @@ const ESCAPES: &[&str] = &["task", "plan_enter", "plan_exit", "question"];
 
 /// The rights of a run; `None` if it may do everything.
 pub fn limits(request: &Request) -> Result<Option<Limits>, Failure> {
-    if request.permission == Permission::Full && request.allow_tools.is_empty() && request.deny_tools.is_empty() {
+    if !request.is_limited() {
         return Ok(None);
     }
     let mut table = Table::default();

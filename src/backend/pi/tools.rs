@@ -63,10 +63,9 @@ pub fn offer(request: &Request) -> Result<Offer, Failure> {
         .copied()
         .filter(|name| !denied.builtin.contains(name))
         .collect();
-    let unlimited = request.permission == Permission::Full && !lists && request.deny_tools.is_empty();
     let mcp = if lists { allowed.mcp } else { vec![MCP.to_owned()] };
     Ok(Offer {
-        builtin: (!unlimited).then_some(left),
+        builtin: request.is_limited().then_some(left),
         mcp: if denied.mcp.iter().any(|name| name == MCP) {
             Vec::new()
         } else {
