@@ -3,6 +3,7 @@
 use super::failure;
 use crate::backend::Output;
 use crate::error::{ErrorKind, Failure};
+use anstream::adapter::strip_str;
 
 /// Lines kept to explain a silent end.
 const TAIL_LINES: usize = 12;
@@ -79,7 +80,7 @@ impl Stderr {
             if self.tail.len() == TAIL_LINES {
                 self.tail.pop_front();
             }
-            self.tail.push_back(plain(cut(text)));
+            self.tail.push_back(strip_str(cut(text)).to_string());
         }
     }
 
@@ -160,19 +161,6 @@ fn cut(text: &str) -> &str {
     &text[..end]
 }
 
-/// Without colours.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
-        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-        rest = rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest);
-    }
-    plain.push_str(rest);
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,11 +212,5 @@ mod tests {
         assert_eq!(commands, []);
         Stderr::new(Limits::Some).line(line, &mut Output::new(&mut tally, &mut sink, &mut commands));
         assert_eq!(commands, [Command::Stop]);
-    }
-
-    #[test]
-    fn colours_are_taken_out() {
-        assert_eq!(plain("\u{1b}[31mred\u{1b}[0m \u{1b}[1;2mx"), "red x");
-        assert_eq!(plain("\u{1b}["), "");
     }
 }

@@ -1,6 +1,7 @@
 //! The lines that OpenCode writes to stderr: log records of `--print-logs`, and sentences for people. Reads them; draws
 //! no conclusions.
 
+use anstream::adapter::strip_str;
 use std::borrow::Cow;
 
 /// What one line of stderr is.
@@ -16,7 +17,7 @@ impl<'a> StderrLine<'a> {
         if line.starts_with("timestamp=") {
             Self::Record(Record(line))
         } else {
-            Self::Said(without_colours(line).trim().to_owned())
+            Self::Said(strip_str(line).to_string().trim().to_owned())
         }
     }
 }
@@ -79,21 +80,6 @@ fn unquoted(value: &str) -> Cow<'_, str> {
         Ok(text) => Cow::Owned(text),
         Err(_) => Cow::Borrowed(value.trim_matches('"')),
     }
-}
-
-fn without_colours(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(escape) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..escape]);
-        rest = &rest[escape + 1..];
-        if let Some(sequence) = rest.strip_prefix('[') {
-            let end = sequence.find(|character: char| ('@'..='~').contains(&character));
-            rest = end.map_or("", |end| &sequence[end + 1..]);
-        }
-    }
-    plain.push_str(rest);
-    plain
 }
 
 #[cfg(test)]
