@@ -6,7 +6,7 @@
 
 use super::{ScratchEntry, Site};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,14 @@ pub struct Seen<'a> {
     pub files: &'a BTreeMap<PathBuf, Content>,
 }
 
+/// One provider's entry in a file of logins.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StoredLogin {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
 /// One file of a checkup.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -73,6 +81,17 @@ impl Seen<'_> {
             Some(Content::Text { json, .. }) => json.as_ref(),
             _ => None,
         }
+    }
+
+    /// The login of a file that has one for each provider, as OpenCode's and Pi's `auth.json`: who pays for the first.
+    pub fn stored_login(&self, path: &Path) -> Option<Auth> {
+        let first = self.json(path)?.as_object()?.values().next()?;
+        let login = StoredLogin::deserialize(first).unwrap_or_default();
+        let paid_by = match login.kind.as_deref() {
+            Some("oauth") => PaidBy::Subscription,
+            _ => PaidBy::ApiKey,
+        };
+        Some(Auth::ok(path.display().to_string(), paid_by))
     }
 
     /// The first of these variables that is set.

@@ -51,15 +51,6 @@ macro_rules! settings {
         /// Every key with what it means.
         pub const KEYS: &[(&str, &str)] = &[ $( (stringify!($name), concat!($($doc),+)), )+ ];
 
-        impl Settings {
-            /// The keys that are set here.
-            pub fn set_keys(&self) -> Vec<&'static str> {
-                let mut keys = Vec::new();
-                $( if self.$name.is_some() { keys.push(stringify!($name)); } )+
-                keys
-            }
-        }
-
         impl Layers {
             $(
                 $(#[doc = $doc])+

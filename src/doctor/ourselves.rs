@@ -2,7 +2,7 @@
 
 use super::judge::is_writable;
 use super::report::Check;
-use crate::config::Environment;
+use crate::config::{Environment, VARIABLES};
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::session::{Filter, Store};
@@ -110,25 +110,12 @@ fn open_to_others(_directory: &Path) -> bool {
     false
 }
 
-/// Variables that change what a run does; people forget that they set them.
-const INFLUENTIAL: &[&str] = &[
-    "AGENT_BACKEND",
-    "BACKEND_CLI_PATH",
-    "BACKEND_MODEL",
-    "BACKEND_MAX_TURNS",
-    "ALLOWED_TOOLS",
-    "AGENTCTL_PERMISSION",
-    "AGENTCTL_TIMEOUT",
-    "AGENTCTL_PROFILE",
-    "AGENTCTL_CONFIG",
-    "AGENTCTL_STATE_DIR",
-];
-
+/// Variables change what a run does, and people forget that they set them.
 fn variables(environment: &Environment) -> Vec<Check> {
     let mut checks = Vec::new();
-    let set: Vec<&str> = INFLUENTIAL
+    let set: Vec<&str> = VARIABLES
         .iter()
-        .copied()
+        .map(|(name, _)| *name)
         .filter(|name| environment.get(name).is_some())
         .collect();
     if !set.is_empty() {

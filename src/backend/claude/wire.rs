@@ -78,8 +78,6 @@ pub struct ModelFallback<'a> {
 pub struct Task<'a> {
     #[serde(borrow)]
     pub task_id: Text<'a>,
-    #[serde(borrow)]
-    pub task_type: Text<'a>,
 }
 
 /// `system/permission_denied`.

@@ -14,9 +14,6 @@ use std::path::Path;
 /// What Codex takes as one prompt.
 const PROMPT_LIMIT: usize = 1_048_576;
 
-/// The most bytes of a prompt on the command line of the terminal UI.
-const ARGUMENT_LIMIT: usize = if cfg!(windows) { 16_000 } else { 120_000 };
-
 pub fn headless(request: &Request, site: &Site) -> Result<Plan, Failure> {
     let offer = tools::offer(request)?;
     let options = Options::new(&request.options, offer.level)?;
@@ -84,7 +81,7 @@ pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
     prompt.push_str(&request.prompt);
     if !prompt.is_empty() {
         name_files(request, &mut prompt);
-        if prompt.len() > ARGUMENT_LIMIT || prompt.contains('\0') {
+        if prompt.len() > system::ARGUMENT_LIMIT || prompt.contains('\0') {
             return Err(Failure::usage("the prompt is too long for Codex' terminal UI").hint("type it there instead"));
         }
         launch.args(["--".to_owned(), prompt]);

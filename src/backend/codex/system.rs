@@ -7,7 +7,7 @@ use crate::backend::{Launch, Site};
 use crate::request::{Conversation, Placement, Request, System};
 
 /// The most bytes of one argument. Linux takes 128 KiB; Windows takes 32,767 characters for the whole command.
-const ARGUMENT_LIMIT: usize = if cfg!(windows) { 16_000 } else { 120_000 };
+pub const ARGUMENT_LIMIT: usize = if cfg!(windows) { 16_000 } else { 120_000 };
 
 /// What is left to do after the arguments were given.
 pub struct Said {

@@ -1,6 +1,6 @@
 //! The lines of `codex exec --json`, as far as they are read. Nothing here decides what they mean.
 
-use crate::backend::field::{Text, integer, lenient};
+use crate::backend::field::{Text, lenient};
 use crate::event::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -66,8 +66,6 @@ pub struct Item<'a> {
     pub command: Text<'a>,
     #[serde(borrow)]
     pub aggregated_output: Text<'a>,
-    #[serde(deserialize_with = "integer")]
-    pub exit_code: Option<i64>,
     /// file_change
     #[serde(borrow)]
     pub changes: Option<&'a RawValue>,

@@ -106,14 +106,8 @@ fn configs<'a>(seen: &'a Seen<'_>) -> impl Iterator<Item = &'a Value> {
 
 fn auth(seen: &Seen<'_>) -> Auth {
     let stored = Places::of(seen.site).data.join("auth.json");
-    if let Some(first) = seen
-        .json(&stored)
-        .and_then(Value::as_object)
-        .and_then(|map| map.values().next())
-    {
-        let account = first.get("type").and_then(Value::as_str) == Some("oauth");
-        let paid_by = if account { PaidBy::Subscription } else { PaidBy::ApiKey };
-        return Auth::ok(stored.display().to_string(), paid_by);
+    if let Some(login) = seen.stored_login(&stored) {
+        return login;
     }
     let has_key = |config: &Value| {
         let providers = config.get("provider").and_then(Value::as_object)?;

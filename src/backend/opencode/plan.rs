@@ -317,8 +317,6 @@ impl<'a> Planner<'a> {
         ] {
             self.launch.env(name, "1");
         }
-        // It is believed before the real working directory.
-        self.launch.env("PWD", self.request.cwd.as_os_str());
         let content = self.config.text()?;
         self.launch.env("OPENCODE_CONFIG_CONTENT", content);
         Ok(Plan {

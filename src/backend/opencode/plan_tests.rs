@@ -83,7 +83,6 @@ fn a_full_run_is_the_recommended_command_with_the_prompt_on_standard_input() {
     );
     assert_eq!(plan.launch.stdin, Stdin::Bytes(b"-hello".to_vec()));
     assert_eq!(config(&plan), "{}");
-    assert_eq!(variable(&plan, "PWD"), Some(Some("/home/user/project")));
     assert_eq!(variable(&plan, "OPENCODE_DISABLE_PROJECT_CONFIG"), None);
 }
 

@@ -128,8 +128,6 @@ pub struct ErrorData<'a> {
     #[serde(deserialize_with = "lenient")]
     pub status_code: Option<u16>,
     #[serde(deserialize_with = "lenient")]
-    pub is_retryable: bool,
-    #[serde(deserialize_with = "lenient")]
     pub response_headers: ResponseHeaders,
     #[serde(borrow)]
     pub response_body: Text<'a>,

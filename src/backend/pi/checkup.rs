@@ -83,14 +83,8 @@ fn read_auth(reply: &Reply<'_>) -> Option<Learned> {
 fn auth(seen: &Seen<'_>) -> Auth {
     let directory = agent_dir(seen.site);
     let stored = directory.join("auth.json");
-    if let Some(first) = seen
-        .json(&stored)
-        .and_then(Value::as_object)
-        .and_then(|map| map.values().next())
-    {
-        let account = first.get("type").and_then(Value::as_str) == Some("oauth");
-        let paid_by = if account { PaidBy::Subscription } else { PaidBy::ApiKey };
-        return Auth::ok(stored.display().to_string(), paid_by);
+    if let Some(login) = seen.stored_login(&stored) {
+        return login;
     }
     let models = directory.join("models.json");
     let providers = seen
