@@ -325,6 +325,7 @@ fn reporter(settings: &RunSettings, request: &Request, surroundings: Surrounding
 
 fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> {
     let stderr = std::io::stderr();
+    let voice = report::Voice::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if !stderr.is_terminal() || dumb || !settings.progress {
         let audience = match stderr.is_terminal() {
@@ -335,12 +336,12 @@ fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> 
             true => report::Ink::Colored,
             false => report::Ink::Black,
         };
-        return Box::new(report::Plain::new(stderr, settings.verbosity, audience, ink));
+        return Box::new(report::Plain::new(voice, settings.verbosity, audience, ink));
     }
     let look = report::Look {
         colored: report::is_colored(),
         shared: std::io::stdout().is_terminal(),
         verbosity: settings.verbosity,
     };
-    Box::new(report::Terminal::new(backend.name(), look))
+    Box::new(report::Terminal::new(backend.name(), look, voice))
 }

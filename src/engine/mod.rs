@@ -19,7 +19,7 @@ use crate::event::{EventResult, Resumed};
 use crate::exit::Exit;
 use crate::marker::Marker;
 use crate::outcome;
-use crate::report::{Progress, Report, Spool, SpoolError, tell};
+use crate::report::{Progress, Report, Spool, SpoolError};
 use crate::request::{Continuation, Conversation, Persistence, Request};
 use crate::supervise::{OutputClosed, SignalPolicy};
 use crate::{media, schema};
@@ -120,23 +120,26 @@ fn begin_anew(request: &mut Request, identity: Option<&str>) {
 fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     let Settled { result, mut exit, .. } = settled;
     // After a signal or a timeout the reader gets a moment, not all the time in the world.
-    let patience = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout).then_some(PARTING_PATIENCE);
+    let hurried = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout);
     stage.report.result(&result, &mut stage.out);
-    match patience {
-        None => stage.flush_last(),
-        Some(_) => stage.flush(),
+    match hurried {
+        false => stage.flush_last(),
+        true => stage.flush(),
     }
     // Nobody is left to be told: `| head` has what it wanted.
     if !stage.spool.as_ref().is_some_and(Spool::reader_is_gone) {
         stage.conclude(&result);
     }
-    let written = stage.spool.map_or(Ok(()), |spool| spool.finish(patience));
+    let give_up = Instant::now() + PARTING_PATIENCE;
+    let patience = || hurried.then(|| give_up.saturating_duration_since(Instant::now()));
+    let written = stage.spool.map_or(Ok(()), |spool| spool.finish(patience()));
     if let Err(error) = written {
         if !matches!(error, SpoolError::Closed) {
-            tell(&format!("error: {error}\n"));
+            stage.progress.output_failed(&error);
         }
         exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
     }
+    stage.progress.finish(patience());
     Finished { result, exit }
 }
 

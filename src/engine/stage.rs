@@ -31,7 +31,8 @@ pub(super) struct Stage<'a> {
     pub progress_count: u64,
 }
 
-/// How long a progress line waits for the answer that comes before it on the same terminal.
+/// How long a progress line waits for the answer that comes before it on the same terminal, and the answer for a line that
+/// was told before it.
 const SHARED_PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long the last words on stderr wait for the end of the answer: both may be one file.
@@ -43,16 +44,19 @@ const AT_ONCE: usize = 1 << 20;
 impl Stage<'_> {
     /// Hands on what was reported.
     pub fn flush(&mut self) {
-        if let Some(spool) = &mut self.spool {
-            spool.push(&mut self.out);
-        }
-        self.out.clear();
+        self.hand_on(Spool::push);
     }
 
     /// Hands on the last of what was reported.
     pub fn flush_last(&mut self) {
-        if let Some(spool) = &mut self.spool {
-            spool.push_last(&mut self.out);
+        self.hand_on(Spool::push_last);
+    }
+
+    fn hand_on(&mut self, push: fn(&mut Spool, &mut Vec<u8>)) {
+        if let (Some(spool), false) = (&mut self.spool, self.out.is_empty()) {
+            // Both may go to one terminal or one file.
+            self.progress.settle(SHARED_PATIENCE);
+            push(spool, &mut self.out);
         }
         self.out.clear();
     }
@@ -70,7 +74,7 @@ impl Stage<'_> {
         self.settle();
         let has_more_to_say = result.error.is_some() || !self.last_warnings.is_empty();
         if let (Some(spool), true) = (&self.spool, has_more_to_say) {
-            spool.settle(LAST_PATIENCE);
+            spool.drain(Some(LAST_PATIENCE));
         }
         for message in self.last_warnings.drain(..) {
             self.progress.event(&Event::Warning {

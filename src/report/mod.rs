@@ -1,6 +1,9 @@
 //! Reporters: events in, bytes for stdout out. They know nothing of processes and write to any buffer; a thread of its
 //! own (`spool`) carries the bytes to the reader.
 
+#[cfg_attr(unix, path = "canvas_unix.rs")]
+#[cfg_attr(not(unix), path = "canvas_windows.rs")]
+mod canvas;
 mod diagnostic;
 mod json;
 mod json_text;
@@ -9,10 +12,11 @@ mod progress;
 mod sanitize;
 mod spinner;
 mod spool;
-mod stdout;
+mod standard;
 mod stream_json;
 mod terminal;
 mod text;
+mod voice;
 
 pub use diagnostic::{choose_color, failure_text, is_colored, tell};
 pub use json::Json;
@@ -23,6 +27,7 @@ pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use terminal::{Look, Terminal};
 pub use text::{Pace, Surroundings, Text};
+pub use voice::Voice;
 
 use crate::event::{Event, EventResult};
 

@@ -3,9 +3,11 @@
 use super::diagnostic::{failure_text, painted};
 use super::progress::Progress;
 use super::sanitize::{self, Harmless};
+use super::spool::SpoolError;
+use super::voice::Voice;
 use crate::decide::Verbosity;
 use crate::event::{Event, EventResult};
-use std::io::Write;
+use std::time::Duration;
 
 /// Who reads the diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +25,18 @@ pub enum Ink {
     Colored,
 }
 
-/// Writes to stderr (or any writer). Nobody reads it? Then nothing is lost but diagnostics.
-pub struct Plain<W> {
-    out: W,
+/// Nobody reads it? Then nothing is lost but diagnostics.
+pub struct Plain {
+    voice: Voice,
     verbosity: Verbosity,
     audience: Audience,
     ink: Ink,
 }
 
-impl<W: Write> Plain<W> {
-    pub fn new(out: W, verbosity: Verbosity, audience: Audience, ink: Ink) -> Self {
+impl Plain {
+    pub fn new(voice: Voice, verbosity: Verbosity, audience: Audience, ink: Ink) -> Self {
         Self {
-            out,
+            voice,
             verbosity,
             audience,
             ink,
@@ -49,33 +51,44 @@ impl<W: Write> Plain<W> {
     }
 
     /// A line with a label.
-    fn diagnostic(&mut self, text: &str) {
+    fn diagnostic(&self, text: &str) -> String {
         let text = self.harmless(text);
-        let _ = match self.ink {
-            Ink::Black => writeln!(self.out, "{text}"),
-            Ink::Colored => writeln!(self.out, "{}", painted(&text)),
-        };
+        match self.ink {
+            Ink::Black => format!("{text}\n"),
+            Ink::Colored => format!("{}\n", painted(&text)),
+        }
     }
 }
 
-impl<W: Write> Progress for Plain<W> {
+impl Progress for Plain {
     fn event(&mut self, event: &Event<'_>) {
         if let (Event::Warning { message }, true) = (event, self.verbosity != Verbosity::Quiet) {
-            self.diagnostic(&format!("warning: {message}"));
+            self.voice.say(self.diagnostic(&format!("warning: {message}")));
         }
     }
 
     fn trace(&mut self, what: &str, line: &str) {
         if self.verbosity == Verbosity::Verbose {
-            let text = self.harmless(&format!("{what} {line}"));
-            let _ = writeln!(self.out, "{text}");
+            let text = self.harmless(&format!("{what} {line}\n"));
+            self.voice.say(text);
         }
     }
 
     fn result(&mut self, result: &EventResult) {
         if let Some(failure) = &result.error {
-            self.diagnostic(failure_text(failure).trim_end());
+            self.voice.say_last(self.diagnostic(failure_text(failure).trim_end()));
         }
-        let _ = self.out.flush();
+    }
+
+    fn output_failed(&mut self, error: &SpoolError) {
+        self.voice.say_last(self.diagnostic(&format!("error: {error}")));
+    }
+
+    fn settle(&self, patience: Duration) {
+        self.voice.settle(patience);
+    }
+
+    fn finish(&mut self, patience: Option<Duration>) {
+        self.voice.finish(patience);
     }
 }

@@ -1,6 +1,8 @@
 //! What a person sees on stderr while an agent works. Reporters write answers; this writes everything else.
 
+use super::SpoolError;
 use crate::event::{Event, EventResult};
+use std::time::Duration;
 
 /// Watches a run for a person.
 pub trait Progress {
@@ -20,6 +22,15 @@ pub trait Progress {
 
     /// The run is over.
     fn result(&mut self, _result: &EventResult) {}
+
+    /// The answer did not get out.
+    fn output_failed(&mut self, _error: &SpoolError) {}
+
+    /// Waits a moment until everything that was said can be read, so that what the answer adds comes after it.
+    fn settle(&self, _patience: Duration) {}
+
+    /// Nothing will be said any more: waits until everything can be read, or the patience is over.
+    fn finish(&mut self, _patience: Option<Duration>) {}
 }
 
 /// Nobody watches.

@@ -1,9 +1,10 @@
 //! The line that turns while the agent works. It knows the terminal and nothing of events.
 
+use super::canvas::Canvas;
+use super::voice::Voice;
 use console::Term;
 use indicatif::style::ProgressTracker;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike};
-use std::io;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,8 @@ pub struct Spinner {
 
 impl Spinner {
     /// A spinner that counts from `begun`, however often it comes and goes.
-    pub fn since(begun: Instant) -> Self {
-        let terminal = Unpadded(Term::buffered_stderr());
-        let target = ProgressDrawTarget::term_like_with_hz(Box::new(terminal), FRAMES_PER_SECOND);
+    pub fn since(begun: Instant, voice: Voice) -> Self {
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(Canvas::new(voice)), FRAMES_PER_SECOND);
         let bar = ProgressBar::with_draw_target(None, target).with_elapsed(begun.elapsed());
         let status = Arc::default();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {status}") {
@@ -66,55 +66,6 @@ fn elapsed(time: Duration) -> String {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         seconds => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
-/// The terminal without the blanks that a progress bar fills its line with: the cursor stays behind the text.
-#[derive(Debug)]
-struct Unpadded(Term);
-
-impl TermLike for Unpadded {
-    fn width(&self) -> u16 {
-        self.0.size().1
-    }
-
-    fn height(&self) -> u16 {
-        self.0.size().0
-    }
-
-    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
-        self.0.move_cursor_up(lines)
-    }
-
-    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
-        self.0.move_cursor_down(lines)
-    }
-
-    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
-        self.0.move_cursor_right(columns)
-    }
-
-    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
-        self.0.move_cursor_left(columns)
-    }
-
-    fn write_line(&self, line: &str) -> io::Result<()> {
-        self.0.write_line(line)
-    }
-
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        match text.bytes().all(|byte| byte == b' ') {
-            true => Ok(()),
-            false => self.0.write_str(text),
-        }
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        self.0.clear_line()
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        self.0.flush()
     }
 }
 

@@ -4,7 +4,7 @@
 //! limit, and beyond that in an unlinked temporary file that the thread works off. A reader that is gone is told to the
 //! supervisor, and what is pushed then is dropped.
 
-use super::stdout::{RawStdout, Reader, reader_of_stdout};
+use super::standard::{Reader, Standard};
 use crate::supervise::OutputClosed;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -66,12 +66,21 @@ struct State {
     end: Option<End>,
     error: Option<io::Error>,
     finishing: bool,
+    /// Somebody waited for the reader in vain, and it has taken nothing since.
+    stalled: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Closed,
     Failed,
+}
+
+/// What came of waiting for the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    ToTheEnd,
+    InVain,
 }
 
 /// What did not fit in memory. While this exists, everything new goes behind it.
@@ -163,7 +172,12 @@ impl Spool {
 
     /// Our standard output; that its reader goes away is also noticed while there is nothing to write.
     pub fn stdout() -> Self {
-        Self::with_reader(RawStdout, reader_of_stdout)
+        Self::with_reader(Standard::Output, || Standard::Output.reader())
+    }
+
+    /// Our standard error.
+    pub fn stderr() -> Self {
+        Self::with_reader(Standard::Error, || Standard::Error.reader())
     }
 
     fn with_reader(writer: impl Write + Send + 'static, reader: fn() -> Reader) -> Self {
@@ -234,33 +248,56 @@ impl Spool {
         self.shared.lock().end == Some(End::Closed)
     }
 
-    /// Waits a moment until everything is written, so that what another stream shows on the same terminal comes after it.
+    /// How much is still to be written, what the thread is busy with left out.
+    pub(super) fn unwritten(&self) -> usize {
+        let state = self.shared.lock();
+        let spilled = state.spill.as_ref().map_or(0, |spill| spill.written - spill.read);
+        state.memory.len() + usize::try_from(spilled).unwrap_or(usize::MAX)
+    }
+
+    /// Waits a moment until everything is written, so that what another stream shows in the same place comes after it. A
+    /// reader that let us wait in vain is not waited for again before it has taken something.
     pub fn settle(&self, patience: Duration) {
-        let mut state = self.shared.lock();
-        let give_up = Instant::now() + patience;
-        while !state.is_empty() && state.end.is_none() && Instant::now() < give_up {
-            let left = give_up.saturating_duration_since(Instant::now());
-            let waited = self.shared.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let state = self.shared.lock();
+        if !state.stalled {
+            let (mut state, waited) = self.wait(state, Some(patience));
+            state.stalled = waited == Waited::InVain;
         }
     }
 
     /// Waits until everything is written, or the reader is gone, or the patience is over.
-    pub fn finish(self, patience: Option<Duration>) -> Result<(), SpoolError> {
+    pub fn drain(&self, patience: Option<Duration>) {
+        let _ = self.wait(self.shared.lock(), patience);
+    }
+
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        patience: Option<Duration>,
+    ) -> (MutexGuard<'a, State>, Waited) {
         let give_up = patience.and_then(|patience| Instant::now().checked_add(patience));
-        let mut state = self.shared.lock();
-        state.finishing = true;
-        self.shared.changed.notify_all();
         while !state.is_empty() && state.end.is_none() {
             let left = match give_up {
                 Some(give_up) => give_up.saturating_duration_since(Instant::now()),
                 None => Duration::from_secs(3600),
             };
             if left.is_zero() {
-                return Err(SpoolError::Stalled);
+                return (state, Waited::InVain);
             }
             let waited = self.shared.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        (state, Waited::ToTheEnd)
+    }
+
+    /// The same for good, with what came of it.
+    pub fn finish(self, patience: Option<Duration>) -> Result<(), SpoolError> {
+        let mut state = self.shared.lock();
+        state.finishing = true;
+        self.shared.changed.notify_all();
+        let (mut state, waited) = self.wait(state, patience);
+        if waited == Waited::InVain {
+            return Err(SpoolError::Stalled);
         }
         match (state.end, state.error.take()) {
             (Some(End::Closed), _) => Err(SpoolError::Closed),
@@ -291,6 +328,7 @@ fn write_all(shared: &Shared, mut writer: impl Write, reader: fn() -> Reader) {
         chunk.shrink_to(2 * CHUNK);
         let mut state = shared.lock();
         state.busy = false;
+        state.stalled = false;
         if let Err(error) = written {
             end(shared, &mut state, error);
         }
@@ -415,6 +453,22 @@ mod tests {
             spool.finish(Some(Duration::from_millis(20))),
             Err(SpoolError::Stalled)
         ));
+    }
+
+    #[test]
+    fn a_reader_that_stalls_is_waited_for_once_until_it_takes_something() {
+        let (writer, allow, _taken) = slow();
+        let mut spool = Spool::new(writer);
+        spool.push(&mut b"x".to_vec());
+        spool.settle(Duration::from_millis(20));
+        let start = Instant::now();
+        spool.settle(Duration::from_secs(60));
+        assert!(start.elapsed() < Duration::from_secs(30));
+        allow.send(()).unwrap();
+        spool.drain(None);
+        spool.push(&mut b"y".to_vec());
+        spool.settle(Duration::from_millis(20));
+        assert!(spool.shared.lock().stalled, "it was waited for again");
     }
 
     #[test]

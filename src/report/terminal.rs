@@ -5,14 +5,15 @@ use super::diagnostic::{failure_text, painted};
 use super::progress::Progress;
 use super::sanitize;
 use super::spinner::Spinner;
+use super::spool::SpoolError;
+use super::voice::Voice;
 use crate::decide::Verbosity;
 use crate::event::{Event, EventResult, Usage};
 use crate::tool::ToolKind;
 use owo_colors::{OwoColorize, Style};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How the terminal is used.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,12 @@ pub struct Look {
 /// The longest argument of a tool that is shown.
 const ARGUMENT_SHOWN: usize = 60;
 
+/// How long a display that is dropped in the middle waits until its line is cleared.
+const LEAVING: Duration = Duration::from_millis(100);
+
 pub struct Terminal {
     look: Look,
+    voice: Voice,
     backend: String,
     /// There is none while the agent talks on the same terminal.
     spinner: Option<Spinner>,
@@ -43,9 +48,10 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(backend: &str, look: Look) -> Self {
+    pub fn new(backend: &str, look: Look, voice: Voice) -> Self {
         let mut terminal = Self {
             look,
+            voice,
             backend: backend.to_owned(),
             spinner: None,
             begun: Instant::now(),
@@ -64,7 +70,7 @@ impl Terminal {
     fn spin(&mut self) {
         self.end_line();
         if self.spinner.is_none() {
-            self.spinner = Some(Spinner::since(self.begun));
+            self.spinner = Some(Spinner::since(self.begun, self.voice.clone()));
         }
         self.describe();
     }
@@ -78,7 +84,7 @@ impl Terminal {
     /// Ends the answer's last line, if it is open on this terminal.
     fn end_line(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            let _ = std::io::stderr().write_all(b"\n");
+            self.voice.say("\n");
         }
     }
 
@@ -119,9 +125,7 @@ impl Terminal {
 
     fn put(&mut self, line: String) {
         self.end_line();
-        let write = || {
-            let _ = std::io::stderr().write_all(line.as_bytes());
-        };
+        let write = || self.voice.say(line);
         match &self.spinner {
             Some(spinner) => spinner.suspend(write),
             None => write(),
@@ -236,11 +240,25 @@ impl Progress for Terminal {
             self.say(&text, Style::new().dimmed());
         }
     }
+
+    fn output_failed(&mut self, error: &SpoolError) {
+        self.diagnostic(&format!("error: {error}"));
+    }
+
+    fn settle(&self, patience: Duration) {
+        self.voice.settle(patience);
+    }
+
+    fn finish(&mut self, patience: Option<Duration>) {
+        self.clear();
+        self.voice.finish(patience);
+    }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.clear();
+        self.voice.settle(LEAVING);
     }
 }
 

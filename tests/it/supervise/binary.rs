@@ -255,6 +255,37 @@ fn a_closed_stdout_ends_the_run_quietly() {
 }
 
 #[test]
+fn diagnostics_that_nobody_takes_freeze_neither_the_timeout_nor_a_signal() {
+    for (timeout, signal, code) in [("2s", None, 124), ("0", Some(libc::SIGTERM), 143)] {
+        let place = Place::new();
+        // Far more than the pipe of stderr holds.
+        let prompt = "[[say:one]] [[big:300000]] [[big:300000]] [[big:300000]] [[hang]]";
+        let mut command = place.command(&["run", "-b", "mock", "-v", "--timeout", timeout, prompt]);
+        let mut child = command.spawn().unwrap();
+        let mut answer = child.stdout.take().unwrap();
+        let answer = std::thread::spawn(move || {
+            let mut text = String::new();
+            answer.read_to_string(&mut text).unwrap();
+            text.len()
+        });
+        if let Some(signal) = signal {
+            std::thread::sleep(Duration::from_secs(2));
+            // SAFETY: our own child, not reaped yet.
+            unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };
+        }
+        let mut status = None;
+        // The agent alone would need no end.
+        eventually("the end", Duration::from_secs(60), || {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().code(), Some(code));
+        assert!(answer.join().unwrap() > 900_000, "the answer went on");
+        place.assert_nothing_is_left();
+    }
+}
+
+#[test]
 fn a_result_that_is_followed_by_silence_is_not_waited_for() {
     let place = Place::new();
     let ended = place

@@ -32,6 +32,19 @@ fn a_second_interrupt_kills_an_agent_that_does_not_listen() {
     assert!(closed.screen.contains("an answer"), "{}", closed.screen);
 }
 
+#[test]
+fn a_terminal_that_is_stopped_does_not_stop_the_timeout() {
+    let desk = Desk::new();
+    let mut pty = start(
+        mock(&desk, "[[say:so far]] [[tool:bash]] [[hang]]", &["--timeout", "3s"]),
+        USUAL,
+    );
+    pty.wait_for("far");
+    pty.send("\x13");
+    let closed = pty.close();
+    assert_eq!(closed.status.code(), Some(124), "{}", closed.screen);
+}
+
 /// A shell with job control on a terminal.
 pub fn shell(desk: &Desk) -> Pty {
     let mut command = desk.program("/bin/bash");
