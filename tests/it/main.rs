@@ -30,6 +30,8 @@ mod session;
 mod supervise;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(unix)]
+mod wait;
 mod world;
 
 /// A background job and `nohup` ignore signals, and so would everything that is started here: a test that interrupts an

@@ -80,7 +80,8 @@ fn a_conversation_that_was_killed(cli: Cli) {
         .args(["--session", "work"])
         .stdin("the word is plum")
         .spawn();
-    super::eventually(|| world.read("started").is_some());
+    let started = || world.read("started").is_some();
+    crate::wait::eventually("the tool is at work", super::LONG, started);
     running.signal(rustix::process::Signal::TERM);
     let first = Turn::of(running.wait().exits(143));
     first.check(first.result()["error"]["kind"] == "interrupted", "it says so");

@@ -1,14 +1,14 @@
 //! However a run ends, nothing is left running, the result is told, and the conversation can be taken up again.
 
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{Turn, ask, calls, eventually, resume, run};
-use crate::model::{Model, Request, ms, recall, shell, silence, text};
+use super::{LONG, Turn, ask, calls, resume, run};
+use crate::model::{Model, Request, recall, shell, silence, text};
+use crate::wait::{comes_true, eventually};
 use crate::world::{Cli, Outcome, World, for_every_cli};
 
 for_every_cli! {
@@ -36,10 +36,7 @@ fn nothing_survives(world: &World, outcome: &Outcome) {
 }
 
 fn nothing_survives_for(world: &World, outcome: &Outcome, patience: Duration) {
-    let deadline = Instant::now() + patience;
-    while Instant::now() < deadline && !world.survivors().is_empty() {
-        thread::sleep(ms(20));
-    }
+    comes_true(patience, || world.survivors().is_empty());
     let survivors = world.survivors();
     outcome.check(survivors.is_empty(), &format!("no survivor, not {survivors:?}"));
 }
@@ -67,7 +64,7 @@ fn interrupted_during_a_tool(cli: Cli) {
     let (started, command) = endless_tool(&world);
     model.push(text("let me see").and(shell(command)));
     let running = run(&world, cli).stdin("start it").spawn();
-    eventually(|| started.exists());
+    eventually("the tool is at work", LONG, || started.exists());
     running.signal(Signal::INT);
     tells_and_goes_on(&world, running.wait().exits(130), "interrupted");
 }
@@ -78,7 +75,7 @@ fn terminated_twice_during_a_tool(cli: Cli) {
     let (started, command) = endless_tool(&world);
     model.push(text("let me see").and(shell(command)));
     let running = run(&world, cli).stdin("start it").spawn();
-    eventually(|| started.exists());
+    eventually("the tool is at work", LONG, || started.exists());
     running.signal(Signal::TERM);
     running.signal(Signal::TERM);
     let outcome = running.wait().exits(143);
@@ -137,7 +134,7 @@ fn killed_during_a_tool(cli: Cli) {
     let (started, command) = endless_tool(&world);
     model.push(text("let me see").and(shell(command)));
     let running = run(&world, cli).stdin("start it").spawn();
-    eventually(|| started.exists());
+    eventually("the tool is at work", LONG, || started.exists());
     running.signal(Signal::KILL);
     let outcome = running.wait();
     outcome.check(outcome.signal() == Some(9), "agentctl was killed");

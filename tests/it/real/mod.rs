@@ -27,13 +27,12 @@ mod schema;
 mod symlinks;
 mod tools;
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentctl::backend::{self, Feature, Support};
 use serde_json::{Value, json};
 
-use crate::model::{Model, ms, tokens};
+use crate::model::{Model, tokens};
 use crate::world::{Cli, Outcome, Run, World};
 
 /// Enough for a CLI to start, and to use a tool, on a busy machine.
@@ -200,15 +199,6 @@ fn usage(cli: Cli, answers: u64) -> Value {
         "cacheWriteTokens": answers * written, "outputTokens": answers * tokens::OUTPUT,
         "reasoningTokens": answers * reasoning, "totalTokens": answers * (tokens::INPUT + tokens::OUTPUT),
     })
-}
-
-/// Waits for something that must become true while a run goes on.
-fn eventually(mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !holds() {
-        assert!(Instant::now() < deadline, "it did not come true in {LONG:?}");
-        thread::sleep(ms(20));
-    }
 }
 
 /// How often the model was asked.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub use crate::wait::eventually;
+
 const TOKEN: &str = "AGENTCTL_TEST_TOKEN";
 
 /// The built example of this name. `cargo test` builds examples; `cargo test --test it` alone does not, so that is done
@@ -58,15 +60,6 @@ pub fn is_alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     !matches!(state, None | Some('Z' | 'X'))
-}
-
-/// Waits for something that must become true soon.
-pub fn eventually(what: &str, within: Duration, mut check: impl FnMut() -> bool) {
-    let give_up = Instant::now() + within;
-    while !check() {
-        assert!(Instant::now() < give_up, "not within {within:?}: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The processes that the agent said it left behind.
