@@ -1,7 +1,20 @@
-//! A user's desk with nothing on it: a home, a state directory and a project that nobody else uses.
+//! A user's desk with nothing on it: a home, a state directory and a project that nobody else uses. agentctl is started
+//! there, and what came of it is asserted with `assert_cmd`, which prints the command and its output when it is not so.
+//!
+//! ```ignore
+//! let desk = Desk::new();
+//! desk.run(["run", "-b", "mock", "hello"]).success().stdout("hello\n").stderr("");
+//! desk.agentctl(["run", "hi"]).env("AGENT_BACKEND", "clade").assert().code(2).stderr(contains("`claude`"));
+//! assert_eq!(desk.run(["backends", "codex", "--json"]).json()["name"], "codex");
+//! ```
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use assert_cmd::assert::{Assert, OutputAssertExt};
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
 
 pub struct Desk {
     root: tempfile::TempDir,
@@ -37,53 +50,63 @@ impl Desk {
     }
 
     /// A program with the environment of this desk: no input, output to be looked at.
-    pub fn program(&self, program: impl AsRef<Path>) -> Command {
-        let mut command = Command::new(program.as_ref());
-        command.env_clear().current_dir(self.path("project"));
-        let binaries = Path::new(env!("CARGO_BIN_EXE_agentctl")).parent().unwrap();
-        command.env("PATH", format!("{}:/usr/bin:/bin", binaries.display()));
-        command.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
-        command.env("AGENTCTL_STATE_DIR", self.path("state"));
+    pub fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        let binaries = cargo_bin!("agentctl").parent().unwrap();
+        let path = [binaries, Path::new("/usr/bin"), Path::new("/bin")];
         command
+            .env_clear()
+            .current_dir(self.path("project"))
+            .env("PATH", std::env::join_paths(path).unwrap())
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("AGENTCTL_STATE_DIR", self.path("state"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
     }
 
-    pub fn agentctl(&self, args: &[&str]) -> Command {
-        let mut command = self.program(env!("CARGO_BIN_EXE_agentctl"));
+    /// agentctl, to be given more arguments and variables, and then `assert`.
+    pub fn agentctl<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.program(cargo_bin!("agentctl"));
         command.args(args);
         command
     }
 
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Assert {
+        self.agentctl(args).assert()
+    }
+
     /// A line for the shell.
-    pub fn shell(&self, line: &str) -> Ended {
-        let mut command = self.program("/bin/bash");
-        command.args(["-c", line]);
-        Ended::of(&mut command)
-    }
-
-    pub fn run(&self, args: &[&str]) -> Ended {
-        Ended::of(&mut self.agentctl(args))
+    #[cfg(unix)]
+    pub fn shell(&self, line: &str) -> Assert {
+        self.program("/bin/bash").args(["-c", line]).assert()
     }
 }
 
-/// What a program did.
-#[derive(Debug)]
-pub struct Ended {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+/// What a program that has ended leaves to be looked at.
+pub trait Ended {
+    /// Standard output.
+    fn out(&self) -> String;
+
+    /// Standard error.
+    fn err(&self) -> String;
+
+    /// Standard output as one JSON value.
+    fn json(&self) -> Value;
 }
 
-impl Ended {
-    pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
-        Self {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+impl Ended for Assert {
+    fn out(&self) -> String {
+        String::from_utf8_lossy(&self.get_output().stdout).into_owned()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8_lossy(&self.get_output().stderr).into_owned()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out()).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `AGENTCTL_BLESS=1 cargo test --test it generated` writes them anew.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Ended as _};
 use agentctl::cli::{SchemaName, ShellArg};
 use agentctl::command::generate;
 use clap::ValueEnum;
@@ -48,7 +48,7 @@ fn man_pages_are_fresh() {
 
 #[test]
 fn the_page_that_is_printed_is_the_one_that_is_installed() {
-    let printed = Desk::new().run(&["man"]).stdout;
+    let printed = Desk::new().run(["man"]).out();
     let pages = generate::man_pages().unwrap();
     let (_, installed) = pages.iter().find(|(name, _)| name == "agentctl.1").unwrap();
     assert_eq!(printed.as_bytes(), installed);
@@ -84,12 +84,12 @@ fn schemas_are_fresh() {
 
 /// Checks every value of this output.
 fn fits(desk: &Desk, name: &str, args: &[&str]) {
-    let schema = desk.run(&["schema", name]).stdout;
-    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let schema = desk.run(["schema", name]).json();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let ended = desk.run(args);
-    assert_ne!(ended.stdout, "", "{args:?}: {ended:?}");
-    for value in serde_json::Deserializer::from_str(&ended.stdout).into_iter::<serde_json::Value>() {
+    let printed = ended.out();
+    assert_ne!(printed, "", "{ended}");
+    for value in serde_json::Deserializer::from_str(&printed).into_iter::<serde_json::Value>() {
         let value = value.unwrap();
         let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(wrong.is_empty(), "{args:?}: {wrong:?} in {value}");

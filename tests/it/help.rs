@@ -1,9 +1,11 @@
 //! Help that teaches: options in groups, with their variable and default; examples that work; a hint for a slip.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Ended as _};
 use agentctl::cli;
 use agentctl::config::VARIABLES;
 use clap::Command;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
 
 fn built() -> Command {
     let mut root = cli::command();
@@ -104,15 +106,9 @@ fn every_command_has_examples_and_each_of_them_is_understood() {
 fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
     let desk = Desk::new();
     for command in commands(&built()) {
-        let by_flag = desk.run(&[command.get_name(), "--help"]);
-        let by_word = desk.run(&["help", command.get_name()]);
-        assert_eq!(
-            (by_flag.code, by_word.code),
-            (Some(0), Some(0)),
-            "{}",
-            command.get_name()
-        );
-        assert_eq!(by_flag.stdout, by_word.stdout);
+        let by_flag = desk.run([command.get_name(), "--help"]).success();
+        let by_word = desk.run(["help", command.get_name()]).success();
+        assert_eq!(by_flag.out(), by_word.out());
     }
     for (topic, told) in [
         ("exit-codes", "124"),
@@ -121,19 +117,15 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
         ("mock", "[[error:KIND]]"),
         ("mock", "rate_limit"),
     ] {
-        let ended = desk.run(&["help", topic]);
-        assert_eq!(ended.code, Some(0));
-        assert!(ended.stdout.contains(told), "{ended:?}");
+        desk.run(["help", topic]).success().stdout(contains(told));
     }
 }
 
 #[test]
 fn a_slip_gets_a_suggestion() {
     let desk = Desk::new();
-    assert_eq!(
-        desk.run(&["run", "-b", "mock", "--session", "ticket-1234", "hi"]).code,
-        Some(0)
-    );
+    desk.run(["run", "-b", "mock", "--session", "ticket-1234", "hi"])
+        .success();
     let cases: &[(&[&str], i32, &str)] = &[
         (&["rnu", "x"], 2, "agentctl run"),
         (&["fix the test"], 2, "agentctl run"),
@@ -168,10 +160,8 @@ fn a_slip_gets_a_suggestion() {
         (&["config", "get"], 2, "`agentctl config show`"),
     ];
     for (args, code, suggestion) in cases {
-        let ended = desk.run(args);
-        assert_eq!(ended.code, Some(*code), "{args:?}: {ended:?}");
-        assert!(ended.stderr.contains(suggestion), "{args:?}: {ended:?}");
-        assert_eq!(ended.stdout, "", "{args:?}");
+        let ended = desk.run(*args).code(*code);
+        ended.stderr(contains(*suggestion)).stdout("");
     }
 }
 
@@ -185,9 +175,7 @@ fn nobody_is_sent_the_wrong_way() {
         (&["sessions", "frobnicate"], "to give an agent a prompt"),
         (&["run", "-V"], "agentctl-run"),
     ] {
-        let ended = desk.run(args);
-        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
-        assert!(!ended.stderr.contains(misleading), "{args:?}: {ended:?}");
+        desk.run(args).code(2).stderr(contains(misleading).not());
     }
-    assert!(desk.run(&["-V"]).stdout.starts_with("agentctl "));
+    assert!(desk.run(["-V"]).out().starts_with("agentctl "));
 }

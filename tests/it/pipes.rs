@@ -1,15 +1,12 @@
 //! Dependable in a pipe: the right answer or a clear error, the right code, and never a panic.
 
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::Assert;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::{contains, starts_with};
 
-fn assert_ended(ended: &Ended, code: i32, stdout: &str) {
-    assert!(!ended.stderr.contains("panicked"), "{ended:?}");
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(code), stdout),
-        "{}",
-        ended.stderr
-    );
+fn assert_ended(ended: Assert, code: i32, stdout: &'static str) -> Assert {
+    ended.stderr(contains("panicked").not()).code(code).stdout(stdout)
 }
 
 #[test]
@@ -17,8 +14,8 @@ fn a_reader_that_has_enough_ends_the_run_quietly() {
     let desk = Desk::new();
     // Far more than a pipe holds, so that the writer notices.
     let ended = desk.shell("agentctl run -b mock '[[big:3000000]] [[hang]]' | head -c 1 | wc -c");
-    assert_eq!(ended.stdout.trim(), "1", "{ended:?}");
-    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.out().trim(), "1", "{ended}");
+    ended.stderr("");
     for command in [
         "help json",
         "schema event",
@@ -27,9 +24,7 @@ fn a_reader_that_has_enough_ends_the_run_quietly() {
         "sessions",
         "--help",
     ] {
-        let ended = desk.shell(&format!("agentctl {command} | true"));
-        assert_ended(&ended, 0, "");
-        assert_eq!(ended.stderr, "", "{command}");
+        assert_ended(desk.shell(&format!("agentctl {command} | true")), 0, "").stderr("");
     }
 }
 
@@ -37,19 +32,19 @@ fn a_reader_that_has_enough_ends_the_run_quietly() {
 fn json_is_for_other_programs_to_read() {
     let desk = Desk::new();
     let ended = desk.shell("agentctl run -b mock -o json 'hello there' | jq -r .responseText");
-    assert_ended(&ended, 0, "hello there\n");
+    assert_ended(ended, 0, "hello there\n");
     let ended = desk.shell("agentctl run -b mock -o stream-json 'hello there' | jq -rj 'select(.type==\"text\").text'");
-    assert_ended(&ended, 0, "hello there");
+    assert_ended(ended, 0, "hello there");
     let ended = desk.shell("agentctl run -b nosuch -o json hi | jq -r .error.kind; exit ${PIPESTATUS[0]}");
-    assert_ended(&ended, 2, "usage\n");
+    assert_ended(ended, 2, "usage\n");
 }
 
 #[test]
 fn diagnostics_nobody_reads_cost_nothing() {
     let desk = Desk::new();
-    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>/dev/null"), 0, "hello\n");
-    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>/dev/full"), 0, "hello\n");
-    assert_ended(&desk.shell("agentctl run -b mock -v hello 2>&-"), 0, "hello\n");
+    assert_ended(desk.shell("agentctl run -b mock -v hello 2>/dev/null"), 0, "hello\n");
+    assert_ended(desk.shell("agentctl run -b mock -v hello 2>/dev/full"), 0, "hello\n");
+    assert_ended(desk.shell("agentctl run -b mock -v hello 2>&-"), 0, "hello\n");
 }
 
 #[test]
@@ -70,35 +65,31 @@ fn output_that_cannot_be_written_is_an_error() {
         "run -b mock --dry-run hello",
     ] {
         let ended = desk.shell(&format!("agentctl {command} > /dev/full"));
-        assert!(!ended.stderr.contains("panicked"), "{command}: {ended:?}");
-        assert_eq!(ended.code, Some(1), "{command}: {ended:?}");
-        assert!(
-            ended.stderr.starts_with("error: ") && ended.stderr.contains("cannot be written"),
-            "{command}: {ended:?}"
-        );
+        let ended = ended.code(1).stderr(contains("panicked").not());
+        ended.stderr(starts_with("error: ").and(contains("cannot be written")));
     }
 }
 
 #[test]
 fn closed_streams_are_no_obstacle() {
     let desk = Desk::new();
-    assert_ended(&desk.shell("agentctl run -b mock hello <&-"), 0, "hello\n");
-    assert_ended(&desk.shell("agentctl run -b mock hello >&-"), 0, "");
-    assert_ended(&desk.shell("agentctl run -b mock hello <&- >&- 2>&-"), 0, "");
-    assert_ended(&desk.shell("agentctl run -b mock <&-"), 2, "");
+    assert_ended(desk.shell("agentctl run -b mock hello <&-"), 0, "hello\n");
+    assert_ended(desk.shell("agentctl run -b mock hello >&-"), 0, "");
+    assert_ended(desk.shell("agentctl run -b mock hello <&- >&- 2>&-"), 0, "");
+    assert_ended(desk.shell("agentctl run -b mock <&-"), 2, "");
 }
 
 #[test]
 fn without_home_or_terminal_type_a_run_still_works() {
     let desk = Desk::new();
     assert_ended(
-        &desk.shell("env -u HOME -u TERM agentctl run -b mock hello"),
+        desk.shell("env -u HOME -u TERM agentctl run -b mock hello"),
         0,
         "hello\n",
     );
-    assert_ended(&desk.shell("HOME= agentctl run -b mock hello"), 0, "hello\n");
+    assert_ended(desk.shell("HOME= agentctl run -b mock hello"), 0, "hello\n");
     let line = "HOME=/nonexistent AGENTCTL_STATE_DIR= agentctl run -b mock --ephemeral hello";
-    assert_ended(&desk.shell(line), 0, "hello\n");
+    assert_ended(desk.shell(line), 0, "hello\n");
 }
 
 #[test]
@@ -109,12 +100,11 @@ fn a_state_directory_that_cannot_be_written_costs_the_memory_and_not_the_answer(
         let ephemeral = desk.shell(&format!(
             "AGENTCTL_STATE_DIR={place} agentctl run -b mock --ephemeral hello"
         ));
-        assert_ended(&ephemeral, 0, "hello\n");
+        assert_ended(ephemeral, 0, "hello\n");
         let kept = desk.shell(&format!("AGENTCTL_STATE_DIR={place} agentctl run -b mock hello"));
-        assert_ended(&kept, 0, "hello\n");
-        assert!(kept.stderr.contains("warning: "), "{kept:?}");
+        assert_ended(kept, 0, "hello\n").stderr(contains("warning: "));
         let listed = desk.shell(&format!("AGENTCTL_STATE_DIR={place} agentctl sessions"));
-        assert!(!listed.stderr.contains("panicked"), "{listed:?}");
+        listed.stderr(contains("panicked").not());
     }
 }
 
@@ -128,7 +118,7 @@ fn an_error_and_a_last_warning_begin_a_line_in_the_file_of_the_answer() {
     ] {
         for _ in 0..10 {
             let ended = desk.shell(&format!("agentctl run -b mock {args} > all 2>&1; cat all"));
-            assert!(ended.stdout.starts_with(&format!("part\n{told}")), "{ended:?}");
+            ended.stdout(starts_with(format!("part\n{told}")));
         }
     }
 }
@@ -137,18 +127,14 @@ fn an_error_and_a_last_warning_begin_a_line_in_the_file_of_the_answer() {
 fn without_a_place_for_private_files_it_is_told_what_to_set() {
     let desk = Desk::new();
     let without = desk.shell("TMPDIR=/proc/none agentctl run -b mock hello");
-    assert_eq!(
-        without.stdout, "hello\n",
-        "a run that needs none does not ask for it: {without:?}"
-    );
+    // A run that needs none does not ask for it.
+    without.stdout("hello\n");
     for line in ["agentctl run -b mock -s 'Be brief.' hello", "agentctl doctor mock"] {
-        let ended = desk.shell(&format!("TMPDIR=/proc/none {line}"));
-        assert_eq!(ended.code, Some(1), "{line}: {ended:?}");
-        let told = format!("{}{}", ended.stdout, ended.stderr);
+        let ended = desk.shell(&format!("TMPDIR=/proc/none {line}")).code(1);
+        let told = ended.out() + &ended.err();
         assert!(told.contains("TMPDIR") && told.contains("/proc/none"), "{line}: {told}");
         // A runtime directory that is somebody else's is not a reason to give up.
-        let other = desk.shell(&format!("XDG_RUNTIME_DIR=/proc/1 {line}"));
-        assert_eq!(other.code, Some(0), "{line}: {other:?}");
+        desk.shell(&format!("XDG_RUNTIME_DIR=/proc/1 {line}")).success();
     }
 }
 
@@ -181,7 +167,7 @@ fn the_prompt_comes_from_an_argument_a_file_standard_input_or_two_of_them() {
         ("agentctl resume --last --prompt=-f/etc/x", "-f/etc/x"),
     ] {
         let ended = desk.shell(&format!("{line} -o json | jq -rj .responseText"));
-        assert_eq!(ended.stdout.trim(), prompt.trim(), "{line}: {ended:?}");
+        assert_eq!(ended.out().trim(), prompt.trim(), "{ended}");
     }
 }
 
@@ -198,11 +184,7 @@ fn what_cannot_be_a_prompt_is_told_with_what_to_do() {
         ("agentctl run -b mock --prompt=x -f y", "cannot be used with"),
         ("agentctl resume --last --prompt=x y", "leave out one of them"),
     ] {
-        let ended = desk.shell(line);
-        assert_ended(&ended, 2, "");
-        assert!(
-            ended.stderr.starts_with("error: ") && ended.stderr.contains(hint),
-            "{line}: {ended:?}"
-        );
+        let ended = assert_ended(desk.shell(line), 2, "");
+        ended.stderr(starts_with("error: ").and(contains(hint)));
     }
 }

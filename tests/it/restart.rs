@@ -1,6 +1,7 @@
 //! A CLI that gives up before it does anything, because of something that passes, is started again.
 
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use serde_json::Value;
 
 const GIVES_UP: &str = r#"printf 'Error: Unexpected error\n\ndatabase is locked\n' >&2; exit 1"#;
@@ -20,20 +21,11 @@ fn opencode(desk: &Desk, starts: &[&str]) {
     desk.script("opencode", &script);
 }
 
-fn run(desk: &Desk, args: &[&str]) -> (Ended, Vec<Value>) {
-    let ours = [
-        "run",
-        "-b",
-        "opencode",
-        "--cli-path",
-        "./opencode",
-        "-o",
-        "stream-json",
-        "hello",
-    ];
-    let ended = desk.run(&[&ours[..], args].concat());
+fn run(desk: &Desk, args: &[&str]) -> (Assert, Vec<Value>) {
+    let mut command = desk.agentctl(["run", "-b", "opencode", "--cli-path", "./opencode"]);
+    let ended = command.args(["-o", "stream-json", "hello"]).args(args).assert();
     let events = ended
-        .stdout
+        .out()
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -56,7 +48,7 @@ fn a_run_that_collided_twice_has_its_answer_and_one_record() {
     let desk = Desk::new();
     opencode(&desk, &[GIVES_UP, GIVES_UP, ANSWERS]);
     let (ended, events) = run(&desk, &["--record", "it.rec", "--effort", "high"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.success();
     assert_eq!(starts(&desk), 3);
     let attempts: Vec<_> = told(&events, "retry")
         .iter()
@@ -74,15 +66,11 @@ fn a_run_that_collided_twice_has_its_answer_and_one_record() {
         (1, 1),
         "what was said once is not said again: {events:?}"
     );
-    let listed: Value = serde_json::from_str(&desk.run(&["sessions", "list", "--json"]).stdout).unwrap();
+    let listed = desk.run(["sessions", "list", "--json"]).json();
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
     // What did nothing is not in the recording: it plays as it went.
-    let played = desk.run(&["run", "-b", "mock", "--option", "transcript=it.rec", "hello"]);
-    assert_eq!(
-        (played.code, played.stdout.as_str()),
-        (Some(0), "there\n"),
-        "{played:?}"
-    );
+    let played = desk.run(["run", "-b", "mock", "--option", "transcript=it.rec", "hello"]);
+    played.success().stdout("there\n");
 }
 
 #[test]
@@ -91,7 +79,8 @@ fn nobody_tries_for_ever_and_max_retries_is_heeded() {
         let desk = Desk::new();
         opencode(&desk, &[GIVES_UP]);
         let (ended, events) = run(&desk, args);
-        assert_eq!((ended.code, starts(&desk)), (Some(1), wanted), "{ended:?}");
+        assert_eq!(starts(&desk), wanted, "{ended}");
+        ended.code(1);
         let result = events.last().unwrap();
         assert_eq!(result["error"]["kind"], "crashed");
         assert_eq!(result["error"]["retryable"], true);
@@ -104,7 +93,8 @@ fn what_has_begun_is_not_begun_again() {
     let desk = Desk::new();
     opencode(&desk, &[&format!("echo '{STEP}'; {GIVES_UP}"), ANSWERS]);
     let (ended, events) = run(&desk, &[]);
-    assert_eq!((ended.code, starts(&desk)), (Some(1), 1), "{ended:?}");
+    assert_eq!(starts(&desk), 1, "{ended}");
+    ended.code(1);
     assert_eq!(told(&events, "retry").len(), 0);
 }
 
@@ -114,7 +104,7 @@ fn the_time_of_a_run_is_the_time_of_all_its_processes() {
     let slowly = format!("sleep 0.4; {GIVES_UP}");
     opencode(&desk, &[&slowly]);
     let (ended, events) = run(&desk, &["--timeout", "1s"]);
-    assert_eq!(ended.code, Some(124), "{ended:?}");
+    ended.code(124);
     assert_eq!(events.last().unwrap()["responseText"], "Query timed out");
     assert!(starts(&desk) <= 3, "the clock was not set back");
 }

@@ -2,8 +2,9 @@
 
 use super::block::{Block, Shown, blocks, root, text};
 use super::{is_required, note};
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
 use crate::terminal::pty::{Pty, USUAL};
+use assert_cmd::assert::OutputAssertExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -50,11 +51,11 @@ fn run(desk: &Desk, block: &Block, shown: &Shown) -> Option<String> {
             false => desk.program("/bin/bash"),
         };
         command.args(["-c", &shown.command]).env("AGENT_BACKEND", "mock");
-        let ended = Ended::of(&mut command);
-        if ended.code != Some(0) {
-            return Some(format!("$ {}\n{ended:?}", shown.command));
+        let ended = command.assert();
+        if !ended.get_output().status.success() {
+            return Some(format!("$ {}\n{ended}", shown.command));
         }
-        (ended.stdout, ended.stderr)
+        (ended.out(), ended.err())
     };
     let got = got.trim();
     let command = &shown.command;
@@ -72,18 +73,19 @@ fn run_tasks(desk: &Desk, block: &Block) -> Option<String> {
         "{sbatch}{}\njq -r .responseText out-*.json",
         block.lines.join("\n")
     ));
-    let answers: Vec<&str> = ended.stdout.lines().filter(|line| !line.is_empty()).collect();
-    let right = ended.code == Some(0) && answers == ["the \"first\" $HOME", "the second", "the third"];
-    (!right).then(|| format!("{}\n{ended:?}", block.lines.join("\n")))
+    let told = ended.out();
+    let answers: Vec<&str> = told.lines().filter(|line| !line.is_empty()).collect();
+    let right = answers == ["the \"first\" $HOME", "the second", "the third"];
+    (!right || !ended.get_output().status.success()).then(|| ended.to_string())
 }
 
 /// A repository with one commit, as the recipes expect it.
 fn project(desk: &Desk) {
-    let ended = desk.shell(
+    desk.shell(
         "git init -q && git config user.email a@example.com && git config user.name A && \
          mkdir -p .git/hooks && git commit -q --allow-empty -m Start",
-    );
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    )
+    .success();
 }
 
 fn write(desk: &Desk, block: &Block, name: &str) {

@@ -6,7 +6,8 @@
 
 use super::block::{blocks, root};
 use super::{is_required, note};
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// What a command must leave. Each returns what is wrong, if anything.
-type Check = fn(&Copy, &Ended) -> Result<(), String>;
+type Check = fn(&Copy, &Assert) -> Result<(), String>;
 
 const CHECKS: [(&str, Check); 7] = [
     ("cargo install --locked --path .", |copy, ended| {
@@ -39,7 +40,7 @@ const CHECKS: [(&str, Check); 7] = [
     }),
     ("cargo bench --bench end_to_end", |_, ended| {
         succeeded(ended)?;
-        is_measured(&ended.stdout)
+        is_measured(&ended.out())
     }),
     ("tests/clis/drift", |copy, ended| has_drifted(copy, ended, "real")),
     ("AGENTCTL_REAL_BACKEND=codex tests/clis/drift rights", |copy, ended| {
@@ -98,7 +99,7 @@ impl Copy {
         self.place.join("root/bin")
     }
 
-    fn run(&self, line: &str) -> Ended {
+    fn run(&self, line: &str) -> Assert {
         let mut command = Command::new("/bin/bash");
         command.args(["-c", line]).current_dir(self.project());
         // Nobody who types it has the variables of the tests. Among them is the one that asks for this test: a test that
@@ -124,7 +125,7 @@ impl Copy {
             .env("CARGO_INSTALL_ROOT", self.place.join("root"))
             .env("CARGO_TARGET_DIR", self.target())
             .stdin(std::process::Stdio::null());
-        Ended::of(&mut command)
+        command.assert()
     }
 }
 
@@ -132,9 +133,10 @@ impl Copy {
 fn files() -> Vec<PathBuf> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
-    let ended = Ended::of(git.current_dir(root()));
-    assert_eq!(ended.code, Some(0), "a clone is needed: {ended:?}");
-    let files = ended.stdout.split_terminator('\0').map(PathBuf::from);
+    let ended = git.current_dir(root()).assert();
+    let ended = ended.append_context("needed", "a clone").success();
+    let listed = ended.out();
+    let files = listed.split_terminator('\0').map(PathBuf::from);
     files.filter(|file| root().join(file).is_file()).collect()
 }
 
@@ -159,15 +161,16 @@ fn holds(what: bool, wrong: &str) -> Result<(), String> {
     what.then_some(()).ok_or_else(|| wrong.to_owned())
 }
 
-fn succeeded(ended: &Ended) -> Result<(), String> {
-    holds(ended.code == Some(0), "it failed")
+fn succeeded(ended: &Assert) -> Result<(), String> {
+    holds(ended.get_output().status.success(), "it failed")
 }
 
 /// A program of agentctl works.
 fn answers(program: &Path) -> Result<(), String> {
-    let ended = Ended::of(Desk::new().program(program).args(["run", "-b", "mock", "hello"]));
-    let right = ended.code == Some(0) && ended.stdout == "hello\n";
-    holds(right, &format!("{}: {ended:?}", program.display()))
+    let desk = Desk::new();
+    let ended = desk.program(program).args(["run", "-b", "mock", "hello"]).assert();
+    let right = ended.try_success().and_then(|ended| ended.try_stdout("hello\n"));
+    right.map(drop).map_err(|error| error.to_string())
 }
 
 /// Whether a program for 64 bits names no loader (`PT_INTERP`), which is what looks for libraries.
@@ -229,11 +232,8 @@ fn is_measured(report: &str) -> Result<(), String> {
 }
 
 /// The newest CLIs were installed, and all those tests ran against them. They may well break something.
-fn has_drifted(copy: &Copy, ended: &Ended, chosen: &str) -> Result<(), String> {
-    holds(
-        ended.stdout.contains("tested with -> newest:\n"),
-        "no versions are told",
-    )?;
+fn has_drifted(copy: &Copy, ended: &Assert, chosen: &str) -> Result<(), String> {
+    holds(ended.out().contains("tested with -> newest:\n"), "no versions are told")?;
     let log = fs::read_to_string(copy.target().join("drift.log")).map_err(|error| error.to_string())?;
     holds(
         log.lines().any(|line| line.starts_with("test result: ")),
@@ -264,10 +264,9 @@ fn every_slow_command_makes_what_it_is_for() {
         let ended = copy.run(&line);
         let checked = check(&copy, &ended);
         let verdict = if checked.is_ok() { "as it should be" } else { "WRONG" };
-        eprintln!("{:.0?}, {verdict}: {line}\n{}", begun.elapsed(), ended.stdout);
+        eprintln!("{:.0?}, {verdict}: {line}\n{}", begun.elapsed(), ended.out());
         if let Err(why) = checked {
-            let Ended { code, stdout, stderr } = ended;
-            writeln!(wrong, "{line}\n{why}\nexit code {code:?}\n{stdout}\n{stderr}\n").unwrap();
+            writeln!(wrong, "{line}\n{why}\n{ended}").unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -1,7 +1,8 @@
 //! What the tabulator key does: values of this machine, and none that a shell would obey.
 
 use super::keys::shell;
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::OutputAssertExt as _;
 
 /// A desk with a backend and profiles of its own, and conversations of these names.
 fn desk(names: &[&str]) -> Desk {
@@ -12,20 +13,18 @@ fn desk(names: &[&str]) -> Desk {
                 [profiles.nightly]\npermission = \"edit\"\n";
     std::fs::write(config.join("config.toml"), text).unwrap();
     for name in names {
-        let ended = desk.run(&["run", "-b", "mock", "--session", name, "hello"]);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        desk.run(["run", "-b", "mock", "--session", name, "hello"]).success();
     }
     desk
 }
 
 /// What a shell's script is answered for these words, the last of which is to be completed.
 fn offered(desk: &Desk, shell: &str, words: &[&str]) -> Vec<String> {
-    let mut command = desk.agentctl(&["--", "agentctl"]);
+    let mut command = desk.agentctl(["--", "agentctl"]);
     command.args(words).env("AGENTCTL_COMPLETE", shell);
     command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
-    let ended = Ended::of(&mut command);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
-    let values = ended.stdout.split(['\n', '\x0b']).map(|line| {
+    let told = command.assert().success().stderr("").out();
+    let values = told.split(['\n', '\x0b']).map(|line| {
         let value = line.split('\t').next().unwrap_or_default();
         value.to_owned()
     });
@@ -37,7 +36,7 @@ fn every_shell_is_offered_what_there_is_on_this_machine() {
     let desk = desk(&["ticket-77"]);
     let key = desk
         .shell("agentctl sessions list --json | jq -r '.[0].session[:8]'")
-        .stdout;
+        .out();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         for (words, wanted) in [
             (&["ses"][..], "sessions"),

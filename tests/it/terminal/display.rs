@@ -2,7 +2,10 @@
 
 use super::pty::{Streams, USUAL};
 use super::{Pty, has_spinner, mock, on_a_terminal, start};
-use crate::desk::{Desk, Ended};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::OutputAssertExt as _;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
 
 /// Long enough for the spinner to be drawn several times.
 const WORK: &str = "[[tool:ls -l]] [[delay:700ms]] [[say:All is well.]]";
@@ -31,8 +34,7 @@ fn the_screen_ends_with_tools_answer_and_the_exact_command_that_goes_on() {
     assert!(closing.starts_with("mock · mock-1 · "), "{closing}");
     let (_, resume) = closing.rsplit_once("agentctl resume ").unwrap();
     let next = desk.shell(&format!("agentctl resume {resume} '[[recall]]'"));
-    assert_eq!(next.code, Some(0), "{next:?}");
-    assert!(next.stdout.contains("[[tool:ls -l]]"), "{next:?}");
+    next.success().stdout(contains("[[tool:ls -l]]"));
 }
 
 #[test]
@@ -155,9 +157,8 @@ fn an_answer_in_a_pipe_leaves_the_spinner_on_the_terminal() {
 fn in_a_pipe_there_is_nothing_but_the_answer() {
     let desk = Desk::new();
     let mut command = mock(&desk, WORK, &[]);
-    command.env("CLICOLOR_FORCE", "1");
-    let ended = Ended::of(&mut command);
-    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("All is well.\n", ""));
+    let ended = command.env("CLICOLOR_FORCE", "1").assert();
+    ended.stdout("All is well.\n").stderr("");
 }
 
 #[test]
@@ -219,8 +220,8 @@ fn an_agent_whose_rights_nobody_chose_is_announced_once() {
     assert_eq!(times(&[]), 0, "it has been said");
     let pretended = start(mock(&Desk::new(), "hello", &[]), USUAL).close();
     assert!(!pretended.screen.contains(NOTE), "{}", pretended.screen);
-    let piped = Ended::of(&mut super::fake_codex(&Desk::new(), &steps, &[]));
-    assert!(!piped.stderr.contains(NOTE), "{piped:?}");
+    let piped = super::fake_codex(&Desk::new(), &steps, &[]).assert();
+    piped.stderr(contains(NOTE).not());
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn help_is_coloured_for_a_person_only() {
     let mut command = on_a_terminal(&desk, &["run", "--help"]);
     command.env("NO_COLOR", "1");
     assert!(!start(command, USUAL).close().written.contains('\x1b'));
-    assert!(!desk.run(&["run", "--help"]).stdout.contains('\x1b'));
+    assert!(!desk.run(["run", "--help"]).out().contains('\x1b'));
 }
 
 #[test]
@@ -245,8 +246,8 @@ fn errors_are_coloured_by_one_rule_before_and_after_a_run() {
         &["resume", "nothing-here", "x"],
     ] {
         let piped = |more: &[&str], variable: (&str, &str)| {
-            let all: Vec<&str> = args.iter().chain(more).copied().collect();
-            Ended::of(desk.agentctl(&all).env(variable.0, variable.1)).stderr
+            let mut command = desk.agentctl(args.iter().chain(more));
+            command.env(variable.0, variable.1).assert().err()
         };
         assert!(piped(&["--color", "always"], ("A", "")).contains(RED), "{args:?}");
         assert!(piped(&[], ("CLICOLOR_FORCE", "1")).contains(RED), "{args:?}");
@@ -255,9 +256,9 @@ fn errors_are_coloured_by_one_rule_before_and_after_a_run() {
         let closed = start(on_a_terminal(&desk, args), USUAL).close();
         assert!(closed.written.contains(RED), "{args:?}: {:?}", closed.written);
     }
-    let mut configured = desk.agentctl(&["run", "-b", "mock", "[[error:auth]]"]);
-    let ended = Ended::of(configured.env("AGENTCTL_CONFIG", desk.path("project/config")));
-    assert!(ended.stderr.contains(RED), "{ended:?}");
-    let mut other = desk.agentctl(&["doctor", "nobody"]);
-    assert!(Ended::of(other.env("CLICOLOR_FORCE", "1")).stderr.contains(RED));
+    let mut configured = desk.agentctl(["run", "-b", "mock", "[[error:auth]]"]);
+    let ended = configured.env("AGENTCTL_CONFIG", desk.path("project/config")).assert();
+    ended.stderr(contains(RED));
+    let mut other = desk.agentctl(["doctor", "nobody"]);
+    other.env("CLICOLOR_FORCE", "1").assert().stderr(contains(RED));
 }

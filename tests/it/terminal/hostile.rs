@@ -2,7 +2,8 @@
 
 use super::pty::USUAL;
 use super::{mock, start};
-use crate::desk::{Desk, Ended};
+use crate::desk::Desk;
+use assert_cmd::assert::OutputAssertExt as _;
 
 /// Clears the screen, sets the title, asks for the cursor's position, hides what follows, writes to the clipboard.
 const HOSTILE: &str = "\x1b[2J\x1b]0;owned\x07\x1b[6n\x1b[8m\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}over\rwritten";
@@ -63,8 +64,8 @@ fn json_on_a_terminal_is_still_the_same_value() {
 #[test]
 fn a_pipe_gets_every_byte_as_it_was() {
     let desk = Desk::new();
-    let ended = Ended::of(&mut mock(&desk, &format!("[[say:{HOSTILE}]]"), &[]));
-    assert_eq!(ended.stdout, format!("{HOSTILE}\n"));
+    let ended = mock(&desk, &format!("[[say:{HOSTILE}]]"), &[]).assert();
+    ended.stdout(format!("{HOSTILE}\n"));
 }
 
 #[test]
@@ -79,10 +80,7 @@ fn what_agentctl_repeats_of_its_arguments_and_files_is_harmless_too() {
         let closed = start(super::on_a_terminal(&desk, &args), USUAL).close();
         assert_harmless(&closed.written, &format!("{args:?}"));
     }
-    assert_eq!(
-        desk.run(&["run", "-b", "mock", "--session", HOSTILE, "x"]).code,
-        Some(0)
-    );
+    desk.run(["run", "-b", "mock", "--session", HOSTILE, "x"]).success();
     for args in [&["sessions"][..], &["sessions", "show", HOSTILE]] {
         let closed = start(super::on_a_terminal(&desk, args), USUAL).close();
         assert_harmless(&closed.written, &format!("{args:?}"));

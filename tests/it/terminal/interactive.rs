@@ -2,7 +2,8 @@
 
 use super::pty::USUAL;
 use super::{on_a_terminal, start};
-use crate::desk::Desk;
+use crate::desk::{Desk, Ended as _};
+use predicates::str::contains;
 use std::process::Command;
 
 /// A CLI with a user interface of one question: it tells what it was given and ends with 7.
@@ -43,8 +44,7 @@ fn the_cli_gets_the_terminal_the_keys_and_the_same_settings_and_its_exit_code_is
     assert!(closed.screen.contains("arg opus"), "{}", closed.screen);
     assert!(!super::has_spinner(&closed.written));
     // Claude Code lets us choose its id, so the conversation is kept.
-    let listed = desk.run(&["sessions", "list", "--json"]);
-    let sessions: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    let sessions = desk.run(["sessions", "list", "--json"]).json();
     let id = sessions[0]["sessionId"].as_str().unwrap_or_default();
     assert!(
         !id.is_empty() && closed.screen.contains(id),
@@ -60,7 +60,7 @@ fn a_user_interface_that_was_closed_has_ended() {
         desk.script("ui", &format!("#!/bin/sh\nexit {code}\n"));
         let closed = start(interactive(&desk, &[]), USUAL).close();
         assert_eq!(closed.status.code(), Some(code), "{}", closed.screen);
-        let listed = desk.run(&["sessions"]).stdout;
+        let listed = desk.run(["sessions"]).out();
         let last = listed.lines().last().unwrap_or_default();
         assert!(last.contains(&format!(" {told} ")), "{code}: {listed}");
     }
@@ -70,9 +70,8 @@ fn a_user_interface_that_was_closed_has_ended() {
 fn without_a_terminal_there_is_no_user_interface() {
     let desk = Desk::new();
     user_interface(&desk);
-    let ended = desk.run(&["run", "-i", "-b", "claude", "--cli-path", "./ui"]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.stderr.contains("terminal"), "{ended:?}");
+    let ended = desk.run(["run", "-i", "-b", "claude", "--cli-path", "./ui"]);
+    ended.code(2).stderr(contains("terminal"));
 }
 
 #[test]
