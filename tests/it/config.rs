@@ -120,7 +120,6 @@ fn the_matrix_names_every_backend_and_every_feature() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_program_that_prints_text_is_a_backend() {
     let model = Model::start();
     let world = configured(

@@ -1,5 +1,4 @@
 //! `agentctl doctor`: a table of broken worlds, each with its finding, its hint and its exit code; and the real CLIs.
-#![cfg(unix)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

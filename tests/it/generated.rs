@@ -2,6 +2,7 @@
 //!
 //! `AGENTCTL_BLESS=1 cargo test --test it generated` writes them anew.
 
+#[cfg(unix)]
 use crate::desk::{Desk, Ended as _};
 use agentctl::cli::{SchemaName, ShellArg};
 use agentctl::command::generate;
@@ -46,6 +47,7 @@ fn man_pages_are_fresh() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn the_page_that_is_printed_is_the_one_that_is_installed() {
     let printed = Desk::new().run(["man"]).out();
@@ -83,6 +85,7 @@ fn schemas_are_fresh() {
 }
 
 /// Checks every value of this output.
+#[cfg(unix)]
 fn fits(desk: &Desk, name: &str, args: &[&str]) {
     let schema = desk.run(["schema", name]).json();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -98,6 +101,7 @@ fn fits(desk: &Desk, name: &str, args: &[&str]) {
     assert!(!validator.is_valid(&nonsense), "{name} takes anything");
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_printed_fits_its_schema() {
     let desk = Desk::new();

@@ -2,16 +2,20 @@
 #![expect(clippy::disallowed_methods, reason = "tests start agentctl and the CLIs themselves")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[cfg(unix)]
 mod clis;
 mod command;
+#[cfg(unix)]
 mod config;
 mod contract;
 #[cfg(unix)]
 mod desk;
+#[cfg(unix)]
 mod doctor;
 mod generated;
 #[cfg(unix)]
 mod help;
+#[cfg(unix)]
 mod model;
 mod packaging;
 #[cfg(unix)]
@@ -19,7 +23,9 @@ mod pipes;
 mod properties;
 #[cfg(target_os = "linux")]
 mod readme;
+#[cfg(unix)]
 mod real;
+#[cfg(unix)]
 mod real_model;
 #[cfg(unix)]
 mod recording;
@@ -32,6 +38,7 @@ mod supervise;
 mod terminal;
 #[cfg(unix)]
 mod wait;
+#[cfg(unix)]
 mod world;
 
 /// A background job and `nohup` ignore signals, and so would everything that is started here: a test that interrupts an

@@ -72,7 +72,6 @@ fn a_named_conversation(cli: Cli) {
     third.is("resumed", "resumed");
 }
 
-#[cfg(unix)]
 fn a_conversation_that_was_killed(cli: Cli) {
     let model = Model::start().then(shell("echo > started; sleep 300"));
     let world = World::new(&model);
@@ -115,9 +114,6 @@ fn a_conversation_that_was_killed(cli: Cli) {
     let shown = world.agentctl(["sessions", "show", "--json", "work"]).run().exits(0);
     shown.check(shown.json()["runs"] == 4, "the killed run counts");
 }
-
-#[cfg(not(unix))]
-fn a_conversation_that_was_killed(_cli: Cli) {}
 
 fn from_another_directory(cli: Cli) {
     let model = Model::start().then(text("noted"));

@@ -14,7 +14,6 @@
 
 mod answers;
 mod conversations;
-#[cfg(unix)]
 mod ending;
 mod errors;
 mod hostile;
@@ -23,7 +22,6 @@ mod literal;
 mod prompts;
 mod rights;
 mod schema;
-#[cfg(unix)]
 mod symlinks;
 mod tools;
 

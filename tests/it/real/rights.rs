@@ -35,14 +35,11 @@ impl<'a> Cell<'a> {
         world.write("kept.txt", "one\ntwo\n");
         let outside = world.project().with_file_name("outside");
         fs::create_dir_all(&outside).expect("a folder of the world");
-        #[cfg(unix)]
-        {
-            let link = |to: PathBuf, name: &str| {
-                std::os::unix::fs::symlink(to, world.project().join(name)).expect("a link in the project");
-            };
-            link(outside.clone(), "link-to-folder");
-            link(outside.join("by-dangling-link"), "dangling-link");
-        }
+        let link = |to: PathBuf, name: &str| {
+            std::os::unix::fs::symlink(to, world.project().join(name)).expect("a link in the project");
+        };
+        link(outside.clone(), "link-to-folder");
+        link(outside.join("by-dangling-link"), "dangling-link");
         Self {
             world,
             project: Tree::of(&world.project()),
@@ -88,10 +85,8 @@ impl<'a> Cell<'a> {
         model.push(shell(self.command("by-shell")));
         model.push(edit(self.path("kept.txt"), "two", "three"));
         model.push(write(self.beyond("by-write"), "x\n"));
-        if cfg!(unix) {
-            model.push(write(self.path("link-to-folder/by-link"), "x\n"));
-            model.push(write(self.path("dangling-link"), "x\n"));
-        }
+        model.push(write(self.path("link-to-folder/by-link"), "x\n"));
+        model.push(write(self.path("dangling-link"), "x\n"));
         for (name, arguments) in self.escapes(cli) {
             model.push(tool(name, arguments));
         }

@@ -62,7 +62,7 @@ fn a_helper_does_as_it_is_told() {
         Ok("put on a full disk") => put_on_a_full_disk(&place),
         Ok("claim and sleep") => claim_and_sleep(&place),
         Ok(umask) => {
-            let mask = u32::from_str_radix(umask, 8).unwrap();
+            let mask = rustix::fs::RawMode::from_str_radix(umask, 8).unwrap();
             rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask));
             put_once(&place);
         }

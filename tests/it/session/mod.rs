@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 
 /// A store in a directory of its own.
 struct Fixture {
-    directory: tempfile::TempDir,
+    /// Goes with it.
+    _directory: tempfile::TempDir,
     store: Store,
 }
 
@@ -32,7 +33,10 @@ impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path().join("state")).unwrap();
-        Self { directory, store }
+        Self {
+            _directory: directory,
+            store,
+        }
     }
 
     fn path(&self) -> &Path {

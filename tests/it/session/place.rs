@@ -82,7 +82,7 @@ fn a_directory_that_cannot_be_written_fails_the_put_and_is_still_read() {
         fixture.path().join("tmp"),
         fixture.path().join("sessions"),
     ];
-    let (failure, found, last) = as_somebody_who_may_not_write(fixture.directory.path(), &directories, || {
+    let (failure, found, last) = as_somebody_who_may_not_write(fixture.path().parent().unwrap(), &directories, || {
         let failure = store.put(&record(key("k3f9k3f9k3f9"), 1)).unwrap_err();
         (failure, store.by_name("a name").unwrap(), store.last())
     });

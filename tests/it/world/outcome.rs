@@ -46,7 +46,6 @@ impl Outcome<'_> {
     }
 
     /// The signal that ended it.
-    #[cfg(unix)]
     pub fn signal(&self) -> Option<i32> {
         use std::os::unix::process::ExitStatusExt;
         self.status.and_then(|status| status.signal())

@@ -194,11 +194,6 @@ impl<'a> World<'a> {
         all.insert("PATH".to_owned(), search_path());
         all.insert("TERM".to_owned(), "xterm".to_owned());
         all.insert("LANG".to_owned(), "C.UTF-8".to_owned());
-        for name in ["SystemRoot", "PATHEXT", "ComSpec"] {
-            if let Ok(value) = env::var(name) {
-                all.insert(name.to_owned(), value);
-            }
-        }
         all
     }
 
@@ -246,11 +241,7 @@ fn search_path() -> String {
             .ok()
             .and_then(|node| node.parent().map(Path::to_path_buf)),
     );
-    if cfg!(unix) {
-        folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
-    } else {
-        folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    }
+    folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
     env::join_paths(folders)
         .expect("a search path")
         .to_string_lossy()
@@ -282,7 +273,6 @@ fn survivors(_token: &str) -> Vec<(i32, String)> {
 }
 
 /// Ends what a failed test left behind.
-#[cfg(unix)]
 fn kill_survivors(token: &str) {
     for (pid, _) in survivors(token) {
         if let Some(pid) = rustix::process::Pid::from_raw(pid) {
@@ -291,6 +281,3 @@ fn kill_survivors(token: &str) {
         }
     }
 }
-
-#[cfg(not(unix))]
-fn kill_survivors(_token: &str) {}

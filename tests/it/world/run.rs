@@ -154,7 +154,6 @@ impl<'a> Run<'a> {
             Stdio::piped()
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        #[cfg(unix)]
         heed_interrupts(&mut command);
         let typed = self.typed();
         let mut child = command
@@ -213,7 +212,6 @@ impl<'a> Run<'a> {
 }
 
 /// A shell that starts the tests in the background has them ignore interrupts, and what they start would do the same.
-#[cfg(unix)]
 fn heed_interrupts(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     let heed = || {
@@ -249,7 +247,6 @@ impl<'a> Running<'a> {
     }
 
     /// Sends a signal to the program alone, not to its children.
-    #[cfg(unix)]
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = i32::try_from(self.child.id())
             .ok()

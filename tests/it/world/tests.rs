@@ -1,5 +1,4 @@
 //! The world by itself, with the system's own programs: what it promises to every test that builds on it.
-#![cfg(unix)]
 
 use std::time::Duration;
 
