@@ -328,6 +328,47 @@ fn a_run_that_dies_without_a_word_names_the_probable_cause() {
     assert!(hint.contains("not logged in"), "{result}");
 }
 
+/// Somebody who has never used Codex.
+fn without_codex_home<'a>(model: &'a Model) -> World<'a> {
+    let mut world = World::new(model);
+    fs::remove_dir_all(world.home().join(".codex")).unwrap();
+    world.set_env("CODEX_API_KEY", "dummy");
+    world
+}
+
+fn sandbox_of_codex(world: &World<'_>) -> Value {
+    let outcome = world.agentctl(["doctor", "codex", "--cap", "60s", "--json"]).run();
+    let report = report(&outcome);
+    let checks = report["checks"].as_array().unwrap().clone();
+    check(&checks, "sandbox").clone()
+}
+
+#[test]
+fn codex_is_asked_about_its_sandbox_in_a_home_that_is_there() {
+    let model = Model::start();
+    let mut world = without_codex_home(&model);
+    let program = world.scratch().join("codex");
+    let script = "#!/bin/sh\n[ -d \"$CODEX_HOME\" ] || { echo 'CODEX_HOME does not exist' >&2; exit 1; }\n";
+    fs::write(&program, script).unwrap();
+    allow(&program, 0o755);
+    world.set_env("AGENTCTL_CODEX_PATH", &program.display().to_string());
+    let sandbox = sandbox_of_codex(&world);
+    assert_eq!(sandbox["status"], "ok", "{sandbox}");
+}
+
+#[test]
+fn the_real_codex_is_asked_about_its_sandbox_without_a_home_of_its_own() {
+    if !real::is_on(Cli::Codex) {
+        return;
+    }
+    let model = Model::start();
+    let world = without_codex_home(&model);
+    let sandbox = sandbox_of_codex(&world);
+    // Whether this machine lets commands be confined is another question.
+    assert!(!sandbox.to_string().contains("CODEX_HOME"), "{sandbox}");
+    assert!(!world.home().join(".codex").exists(), "the home is as it was");
+}
+
 for_every_cli! {
     usable_with_a_key,
     missing_without_a_key,

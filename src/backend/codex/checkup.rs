@@ -69,10 +69,11 @@ fn questions(seen: &Seen<'_>) -> Vec<Question> {
     questions
         .into_iter()
         .map(|question| {
-            let home = question.home.join(".codex");
+            // In the private home itself, which is always there: Codex refuses a CODEX_HOME that is not.
+            let home = question.home.clone();
             question
-                .copy(seen, &directory.join("config.toml"), ".codex/config.toml")
-                .copy(seen, &directory.join("auth.json"), ".codex/auth.json")
+                .copy(seen, &directory.join("config.toml"), "config.toml")
+                .copy(seen, &directory.join("auth.json"), "auth.json")
                 .env("CODEX_HOME", home)
         })
         .collect()
