@@ -1,9 +1,10 @@
 //! Says, once to each user at a terminal, that an agent whose rights nobody chose has all of them.
 
 use crate::backend::Backend;
-use crate::config::{Environment, Layers};
+use crate::config::{Environment, Layers, Origin};
 use crate::decide::{RunSettings, Verbosity};
 use crate::report::tell;
+use crate::request::{Permission, Request};
 use crate::session::Store;
 use std::io::IsTerminal;
 
@@ -12,11 +13,26 @@ note: the agent has full rights: it runs commands and changes files without aski
 hint: -P read-only or -P edit limits it; `permission` in the configuration file chooses for good (this is said once)
 ";
 
-/// The note, if it is due: nothing chose a level, a person may read it, and they have not been told before.
-pub fn note(backend: &dyn Backend, layers: &Layers, settings: &RunSettings, environment: &Environment) {
-    let chosen = layers.0.iter().any(|layer| layer.settings.permission.is_some());
+/// The note, if it is due: the agent has full rights that its user did not choose, a person may read it, and they have not
+/// been told before. A project chooses for nobody: a stranger's `permission = "full"` would keep people from being told.
+pub fn note(
+    backend: &dyn Backend,
+    request: &Request,
+    layers: &Layers,
+    settings: &RunSettings,
+    environment: &Environment,
+) {
+    let chosen = layers
+        .0
+        .iter()
+        .filter(|layer| !matches!(layer.origin, Origin::Project(_)))
+        .any(|layer| layer.settings.permission.is_some());
     // The mock agent only pretends.
-    if chosen || backend.name() == "mock" || settings.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal()
+    if chosen
+        || request.permission != Permission::Full
+        || backend.name() == "mock"
+        || settings.verbosity == Verbosity::Quiet
+        || !std::io::stderr().is_terminal()
     {
         return;
     }

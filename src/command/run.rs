@@ -171,7 +171,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     if settings.dry_run {
         return dry_run::print(backend, &request, &settings, &environment).map(Exit::code);
     }
-    full_rights::note(backend, &layers, &settings, &environment);
+    full_rights::note(backend, &request, &layers, &settings, &environment);
     let mcp_configs: Vec<PathBuf> = layers
         .mcp_config()
         .into_iter()

@@ -216,7 +216,10 @@ fn an_agent_whose_rights_nobody_chose_is_announced_once() {
     assert_eq!(times(&["-P", "edit"]), 0, "somebody chose");
     assert_eq!(times(&["-P", "full"]), 0, "somebody chose");
     assert_eq!(times(&["--quiet"]), 0, "nobody wants to know");
-    assert_eq!(times(&[]), 1);
+    desk.file(".agentctl.toml", "permission = \"edit\"\n");
+    assert_eq!(times(&[]), 0, "the project lowers them");
+    desk.file(".agentctl.toml", "permission = \"full\"\n");
+    assert_eq!(times(&[]), 1, "a project chooses for nobody");
     assert_eq!(times(&[]), 0, "it has been said");
     let pretended = start(mock(&Desk::new(), "hello", &[]), USUAL).close();
     assert!(!pretended.screen.contains(NOTE), "{}", pretended.screen);
