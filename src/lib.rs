@@ -48,6 +48,7 @@ pub mod suggest; // what was probably meant
 pub mod tool; // the canonical names of tools
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// The command: arguments in, exit code out.
@@ -64,21 +65,42 @@ pub fn main() -> ExitCode {
     }
     match cli::parse(&args) {
         Ok(cli) => command::dispatch(cli),
-        Err(mut error) => {
-            let advice = cli::advise(&mut error, &args);
-            // Help and version are no errors; a closed pipe is not ours to complain about.
-            let printed = error.print();
-            if let Some(advice) = advice {
-                report::tell(&format!("hint: {advice}\n"));
-            }
-            match (error.use_stderr(), printed) {
-                (true, _) => exit::Exit::Usage.into(),
-                (false, Err(why)) if why.kind() != std::io::ErrorKind::BrokenPipe => {
-                    report::tell(&format!("error: the output cannot be written: {why}\n"));
-                    exit::Exit::AgentFailed.into()
-                }
-                (false, _) => exit::Exit::Success.into(),
-            }
-        }
+        Err(error) => refuse(error, &args),
     }
+}
+
+/// Tells why a command line cannot be run; help and version are such reasons too.
+fn refuse(error: clap::Error, args: &[OsString]) -> ExitCode {
+    let (mut error, args) = shown(error, args);
+    let advice = cli::advise(&mut error, &args);
+    let printed = error.print();
+    if let Some(advice) = advice {
+        report::tell(&format!("hint: {advice}\n"));
+    }
+    // Help and version are no errors; a closed pipe is not ours to complain about.
+    match (error.use_stderr(), printed) {
+        (true, _) => exit::Exit::Usage.into(),
+        (false, Err(why)) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+            report::tell(&format!("error: the output cannot be written: {why}\n"));
+            exit::Exit::AgentFailed.into()
+        }
+        (false, _) => exit::Exit::Success.into(),
+    }
+}
+
+/// A terminal must not obey what a stranger put into an argument, and clap repeats it: there the same error is made from
+/// harmless words.
+fn shown(error: clap::Error, args: &[OsString]) -> (clap::Error, Vec<OsString>) {
+    let harmless: Vec<OsString> = match error.use_stderr() && std::io::stderr().is_terminal() {
+        true => args.iter().map(|arg| report::harmless_word(arg)).collect(),
+        false => args.to_vec(),
+    };
+    if harmless == args {
+        return (error, harmless);
+    }
+    let same = cli::parse(&harmless).err().unwrap_or_else(|| {
+        // What was wrong with it cannot be shown.
+        clap::Error::raw(error.kind(), "an argument has characters that cannot be shown\n")
+    });
+    (same, harmless)
 }

@@ -1,6 +1,6 @@
 //! `agentctl backends`: which there are, which are installed, and what each can do.
 
-use super::{color, print, warn};
+use super::{print, print_painted, warn};
 use crate::backend::{Backend, Feature, Support, SupportLevel, tested_versions};
 use crate::catalog::Catalog;
 use crate::cli::BackendsArgs;
@@ -9,7 +9,7 @@ use crate::doctor::{self, Look};
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::locate;
-use owo_colors::{OwoColorize, Style};
+use owo_colors::OwoColorize;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
@@ -77,11 +77,13 @@ pub fn run(args: &BackendsArgs) -> Result<Exit, Failure> {
         let text = text.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?;
         return print(format!("{text}\n").as_bytes());
     }
-    let text = match (&args.name, views.as_slice()) {
-        (Some(_), [only]) => details(only),
-        _ => format!("{}\n{}", table(&views), matrix(&views)),
-    };
-    print(text.as_bytes())
+    match (&args.name, views.as_slice()) {
+        (Some(_), [only]) => print_painted(details(only).as_bytes(), |line| match line.strip_prefix(&only.name) {
+            Some(rest) => format!("{}{rest}", only.name.bold()),
+            None => line.to_owned(),
+        }),
+        _ => print(format!("{}\n{}", table(&views), matrix(&views)).as_bytes()),
+    }
 }
 
 fn view(backend: &dyn Backend, config: &Config, default: &str, cwd: &Path) -> BackendView {
@@ -196,9 +198,8 @@ fn word(level: SupportLevel) -> &'static str {
 }
 
 fn details(view: &BackendView) -> String {
-    let style = color::style(Style::new().bold());
     let dash = || "-".to_owned();
-    let mut text = format!("{}  {}\n", view.name.style(style), view.about);
+    let mut text = format!("{}  {}\n", view.name, view.about);
     let rows = [
         (
             "path",

@@ -1,6 +1,6 @@
 //! `agentctl doctor`: is each CLI usable here?
 
-use super::{color, print};
+use super::{print, print_painted};
 use crate::backend::Backend;
 use crate::catalog::Catalog;
 use crate::cli::DoctorArgs;
@@ -63,7 +63,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?,
         false => table(&report),
     };
-    print(text.as_bytes())?;
+    match args.json {
+        true => print(text.as_bytes())?,
+        false => print_painted(text.as_bytes(), painted)?,
+    };
     Ok(exit)
 }
 
@@ -161,13 +164,12 @@ fn exit(own: &[Check], reports: &[BackendReport], all: bool) -> Exit {
 }
 
 fn table(report: &DoctorReport) -> String {
-    let bold = color::style(Style::new().bold());
-    let mut text = format!("{} {}\n", "agentctl".style(bold), report.agentctl.version);
+    let mut text = format!("agentctl {}\n", report.agentctl.version);
     checks(&report.agentctl.checks, &mut text);
     for backend in &report.backends {
         let usable = if backend.usable { "usable" } else { "not usable" };
         let default = if backend.default { ", the default" } else { "" };
-        let _ = writeln!(text, "\n{}  {usable}{default}", backend.name.style(bold));
+        let _ = writeln!(text, "\n{}  {usable}{default}", backend.name);
         checks(&backend.checks, &mut text);
     }
     text
@@ -175,15 +177,37 @@ fn table(report: &DoctorReport) -> String {
 
 fn checks(checks: &[Check], text: &mut String) {
     for check in checks {
-        let (mark, style) = match check.status {
-            CheckStatus::Ok => ("✓", Style::new().green()),
-            CheckStatus::Warning => ("!", Style::new().yellow()),
-            CheckStatus::Failure => ("✗", Style::new().red()),
-        };
         let message = check.message.replace('\n', "\n                ");
-        let _ = writeln!(text, "  {} {:<12} {message}", mark.style(color::style(style)), check.id);
+        let _ = writeln!(text, "  {} {:<12} {message}", mark(check.status), check.id);
         if let Some(hint) = &check.hint {
             let _ = writeln!(text, "    hint: {hint}");
         }
+    }
+}
+
+fn mark(status: CheckStatus) -> &'static str {
+    match status {
+        CheckStatus::Ok => "✓",
+        CheckStatus::Warning => "!",
+        CheckStatus::Failure => "✗",
+    }
+}
+
+/// A line of the table: names of what was examined are bold, marks in a colour of their own.
+fn painted(line: &str) -> String {
+    let styles = [
+        (CheckStatus::Ok, Style::new().green()),
+        (CheckStatus::Warning, Style::new().yellow()),
+        (CheckStatus::Failure, Style::new().red()),
+    ];
+    for (mark, style) in styles.map(|(status, style)| (mark(status), style)) {
+        let finding = line.strip_prefix("  ").and_then(|line| line.strip_prefix(mark));
+        if let Some(rest) = finding.filter(|rest| rest.starts_with(' ')) {
+            return format!("  {}{rest}", mark.style(style));
+        }
+    }
+    match line.split_once(' ') {
+        Some((name, rest)) if !name.is_empty() => format!("{} {rest}", name.bold()),
+        _ => line.to_owned(),
     }
 }

@@ -11,7 +11,6 @@ use crate::mask::Mask;
 use crate::request::Request;
 use crate::shell;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Where the private files would lie: a name that shows that it is made for each run.
@@ -62,13 +61,7 @@ pub fn print(
         }
     };
     super::warn(&warnings);
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            ErrorKind::Crashed,
-            format!("the output cannot be written: {error}"),
-        )),
-        _ => Ok(Exit::Success),
-    }
+    super::print(text.as_bytes())
 }
 
 fn view(launch: &Launch, settings: &RunSettings, warnings: Vec<String>, mask: &Mask) -> View {

@@ -17,7 +17,7 @@ pub mod topics;
 use crate::cli::{Cli, Command};
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::report::{failure_text, tell};
+use crate::report::{self, failure_text, tell};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -51,8 +51,25 @@ fn warn(warnings: &[String]) {
 
 /// Prints generated text. Whoever closed the pipe has seen enough.
 fn print(text: &[u8]) -> Result<Exit, Failure> {
+    print_painted(text, str::to_owned)
+}
+
+/// The same with each line painted, if a terminal wants colours: after what strangers put there has been made harmless.
+fn print_painted(text: &[u8], paint: impl Fn(&str) -> String) -> Result<Exit, Failure> {
+    let harmless = report::harmless_output(text);
+    match color::is_wanted() {
+        false => put(&harmless),
+        true => {
+            let text = String::from_utf8_lossy(&harmless);
+            put(text.split_inclusive('\n').map(paint).collect::<String>().as_bytes())
+        }
+    }
+}
+
+/// Writes bytes that hold nothing of strangers, or that are harmless already.
+fn put(bytes: &[u8]) -> Result<Exit, Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             crate::error::ErrorKind::Crashed,
             format!("the output cannot be written: {error}"),

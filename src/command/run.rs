@@ -17,7 +17,7 @@ use crate::request::{Conversation, Request};
 use crate::session::{Store, TranscriptPolicy, Wait, nowhere};
 use crate::supervise::SignalPolicy;
 use crate::{backend::Backend, catalog::Catalog, directory, prompt};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// What the two commands have in common.
@@ -118,7 +118,8 @@ fn complain(args: &CommonArgs, failure: Failure) -> u8 {
     let (result, _) = outcome::refused(args.backend.as_deref().unwrap_or_default(), failure);
     let mut out = Vec::new();
     reporter.result(&result, &mut out);
-    let _ = std::io::stdout().write_all(&out);
+    // The exit code tells more than an output that cannot be written.
+    let _ = super::print(&out);
     exit
 }
 

@@ -27,6 +27,17 @@ pub enum SessionsCommand {
     Path,
 }
 
+impl SessionsCommand {
+    /// Whether the output is coloured, and harmless for a terminal as it is.
+    pub fn is_table(&self) -> bool {
+        match self {
+            Self::List(arguments) => arguments.format == Format::Text,
+            Self::Show(arguments) => arguments.format == Format::Text,
+            Self::Remove(_) | Self::Prune(_) | Self::Path => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ListArguments {
     pub backend: Option<String>,

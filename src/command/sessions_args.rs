@@ -3,6 +3,7 @@
 use super::sessions::{
     self, Color, Format, ListArguments, Look, PruneArguments, RemoveArguments, SessionsCommand, ShowArguments,
 };
+use super::{color, print, put};
 use crate::catalog::Catalog;
 use crate::cli::{SessionsAction, SessionsArgs, SessionsListArgs};
 use crate::config::{Config, Environment};
@@ -12,7 +13,6 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::report;
 use crate::session::{DamagedPolicy, Filter, PruneMode, Store, nowhere};
-use std::io::IsTerminal;
 use std::path::Path;
 
 pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
@@ -46,13 +46,15 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
         }
         Some(SessionsAction::Path) => SessionsCommand::Path,
     };
-    let colored = std::io::stdout().is_terminal()
-        && anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
     let environment = Environment::of_process();
     let look = Look {
         now: jiff::Timestamp::now(),
         home: environment.home(),
-        color: if colored { Color::Colored } else { Color::Plain },
+        color: if color::is_wanted() {
+            Color::Colored
+        } else {
+            Color::Plain
+        },
     };
     let state = environment.state_dir().ok_or_else(nowhere)?;
     if let SessionsCommand::List(ListArguments {
@@ -61,14 +63,18 @@ pub fn run(args: SessionsArgs) -> Result<Exit, Failure> {
     {
         check_backend(backend, &state, environment)?;
     }
-    let mut diagnostics = Vec::new();
+    let (mut out, mut diagnostics) = (Vec::new(), Vec::new());
     let mut streams = sessions::Streams {
-        out: &mut std::io::stdout(),
+        out: &mut out,
         err: &mut diagnostics,
     };
     let exit = sessions::run(&state, &command, &look, &mut streams);
+    let printed = match command.is_table() {
+        true => put(&out),
+        false => print(&out),
+    };
     report::tell(&String::from_utf8_lossy(&diagnostics));
-    exit
+    exit.and_then(|exit| printed.map(|_| exit))
 }
 
 /// A backend that nothing is known of is a slip; one that is not declared any more may still have conversations.

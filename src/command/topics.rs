@@ -1,6 +1,6 @@
 //! `agentctl help TOPIC`: what a flag's own help is too short for.
 
-use super::print;
+use super::{print, put};
 use crate::backend::mock::DIRECTIVES;
 use crate::cli;
 use crate::config::VARIABLES;
@@ -46,7 +46,7 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
     // Colours are for a terminal that wants them.
     match anstream::AutoStream::choice(&std::io::stdout()) {
         anstream::ColorChoice::Never => print(text.to_string().as_bytes()),
-        _ => print(text.ansi().to_string().as_bytes()),
+        _ => put(text.ansi().to_string().as_bytes()),
     }
 }
 

@@ -22,7 +22,9 @@ pub use diagnostic::{choose_color, failure_text, is_colored, tell};
 pub use json::Json;
 pub use plain::{Audience, Ink, Plain};
 pub use progress::{Progress, Silent};
-pub use sanitize::{Harmless, Sanitized, is_dangerous, line as harmless_line};
+pub use sanitize::{
+    Harmless, Sanitized, is_dangerous, line as harmless_line, output as harmless_output, word as harmless_word,
+};
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
 pub use terminal::{Look, Terminal};

@@ -3,6 +3,9 @@
 
 use super::Report;
 use crate::event::{Event, EventResult};
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 
 /// How a dangerous character is made harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,23 @@ pub fn text(text: &str, harmless: Harmless) -> String {
         }
     }
     clean
+}
+
+/// What a command prints on standard output: harmless if that is a terminal. JSON stays the same value.
+pub fn output(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if !std::io::stdout().is_terminal() {
+        return Cow::Borrowed(bytes);
+    }
+    let harmless = match bytes.first() {
+        Some(b'{' | b'[') => Harmless::Escaped,
+        _ => Harmless::Pictured,
+    };
+    Cow::Owned(text(&String::from_utf8_lossy(bytes), harmless).into_bytes())
+}
+
+/// An argument as it can be repeated.
+pub fn word(word: &OsStr) -> OsString {
+    text(&word.to_string_lossy(), Harmless::Pictured).into()
 }
 
 /// One line of text for a person: no line breaks either.

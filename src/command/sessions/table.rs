@@ -73,7 +73,7 @@ pub(super) fn list(views: &[SessionView], look: &Look, out: &mut dyn Write) -> i
 fn row(view: &SessionView, look: &Look) -> [String; 8] {
     [
         view.session.short().to_owned(),
-        view.backend.clone(),
+        one_line(&view.backend),
         duration::ago(look.now.duration_since(view.used_at)),
         view.runs.to_string(),
         view.state(),
