@@ -1,7 +1,7 @@
 //! What a backend is: a name, what it can do, a plan for one run, and a protocol that reads its output.
 //!
-//! Backends are pure: they never spawn, read the clock or touch the file system, but for a look at the project
-//! (`Backend::inspect`). To add one: a file, a line in `registry::BACKENDS`, and a folder of fixtures.
+//! Backends are pure: they never spawn, read the clock or touch the file system, but for a look at the project before
+//! (`Backend::inspect`) and at the CLI's own files after a run that nobody could read (`Backend::left_behind`). To add one: a file, a line in `registry::BACKENDS`, and a folder of fixtures.
 
 mod capability;
 pub mod checkup;
@@ -20,6 +20,7 @@ mod output;
 mod pi;
 mod registry;
 mod tested;
+mod trace;
 pub mod wire;
 
 pub use capability::{Capabilities, Feature, Support, SupportLevel};
@@ -29,9 +30,11 @@ pub use launch::{Launch, ScratchEntry, Site, Stdin, Stop};
 pub use output::{Command, Output, Sink, Tally, ToolOutcome};
 pub use registry::{BACKENDS, find};
 pub use tested::{TESTED, Tested, tested_versions};
+pub use trace::Trace;
 
 use crate::error::Failure;
 use crate::request::Request;
+use std::time::SystemTime;
 
 /// A coding-agent CLI.
 pub trait Backend: Sync {
@@ -69,9 +72,15 @@ pub trait Backend: Sync {
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure>;
 
     /// A look at the working directory after the plan: whether the CLI would act on something there whatever it is told.
-    /// The only method that may read the file system.
+    /// It may read the file system.
     fn inspect(&self, _request: &Request, _site: &Site) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// The conversation that was begun in the CLI's own terminal UI, which was started at `since` and is closed now. It
+    /// may read the file system too.
+    fn left_behind(&self, _request: &Request, _site: &Site, _since: SystemTime) -> Trace {
+        Trace::Unknown
     }
 
     /// A reader of this CLI's output.

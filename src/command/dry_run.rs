@@ -43,7 +43,7 @@ pub fn print(
     };
     let prepared = engine::prepare(backend, request, settings, environment, PathBuf::from(SCRATCH), mode)?;
     let launch = &prepared.plan.launch;
-    let mask = Mask::of_run(&prepared.env, request, launch);
+    let mask = Mask::of_run(&prepared.site.env, request, launch);
     let warnings: Vec<String> = settings
         .warnings
         .iter()

@@ -1,7 +1,7 @@
 //! `-i`: the CLI's own terminal UI, with the same backend, model, permission, directory and conversation. Its exit code
 //! is ours.
 
-use crate::backend::{Backend, ExitStatus, Feature, Launch};
+use crate::backend::{Backend, ExitStatus, Feature, Launch, Trace};
 use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::engine::{self, Keeper, Mode, Prepared};
@@ -14,6 +14,7 @@ use crate::supervise::{self, Scratch, no_scratch};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::time::SystemTime;
 
 pub fn run(
     backend: &dyn Backend,
@@ -25,7 +26,7 @@ pub fn run(
     check(backend)?;
     let scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
     let path = scratch.path().map(Path::to_owned).unwrap_or_default();
-    let Prepared { plan, env } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
+    let Prepared { plan, site } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
     for warning in settings.warnings.iter().chain(&plan.warnings) {
         tell(&format!("warning: {warning}\n"));
     }
@@ -36,13 +37,35 @@ pub fn run(
             format!("cannot make the run's private files: {error}"),
         )
     })?;
-    let exit = supervise::interactive(&plan.launch, &env).map_err(|error| error.failure())?;
-    if let (Some(mut keeper), Some(id)) = (keeper, known_id(request, &plan.launch))
-        && let Some(warning) = keeper.closed(&id, outcome(exit))
-    {
-        tell(&format!("warning: {warning}\n"));
+    let since = SystemTime::now();
+    let exit = supervise::interactive(&plan.launch, &site.env).map_err(|error| error.failure())?;
+    if let Some(keeper) = keeper {
+        let known = match backend.left_behind(request, &site, since) {
+            Trace::Unknown => known_id(request, &plan.launch).map_or(Trace::Unknown, Trace::Conversation),
+            trace => trace,
+        };
+        tell(&kept(keeper, known, exit, backend.display_name()));
     }
     Ok(code(exit))
+}
+
+/// Keeps the conversation, if there is one. What the user should know of it.
+fn kept(mut keeper: Keeper, known: Trace, exit: ExitStatus, who: &str) -> String {
+    let name = keeper.name().map(|name| format!(" as `{name}`")).unwrap_or_default();
+    match known {
+        Trace::Conversation(id) => match keeper.closed(&id, outcome(exit)) {
+            Some(warning) => format!("warning: {warning}\n"),
+            None => format!(
+                "hint: `agentctl resume {}` goes on with it\n",
+                keeper.record().key.short()
+            ),
+        },
+        Trace::Nothing if name.is_empty() => String::new(),
+        Trace::Nothing => format!("warning: nothing was said, so no conversation is kept{name}\n"),
+        Trace::Unknown => {
+            format!("warning: {who} does not tell which conversation this was: agentctl does not keep it{name}\n")
+        }
+    }
 }
 
 /// Whether an interactive run makes sense here.

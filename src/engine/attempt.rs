@@ -181,7 +181,8 @@ impl Attempt<'_> {
     /// Starts the CLI and drives it to its end.
     async fn process(&self, request: &Request, stage: &mut Stage<'_>, round: Round) -> Result<Start, Failure> {
         let (mut scratch, prepared) = self.prepared(request)?;
-        let Prepared { plan, env } = prepared;
+        let Prepared { plan, site } = prepared;
+        let env = site.env;
         let warnings: Vec<String> = self
             .settings
             .warnings

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// A run that could start now.
 pub struct Prepared {
     pub plan: Plan,
-    /// The environment before the changes of the plan.
-    pub env: BTreeMap<OsString, OsString>,
+    /// What it was planned for. Its environment is that before the changes of the plan.
+    pub site: Site,
 }
 
 /// Which of the CLI's forms is wanted.
@@ -63,7 +63,7 @@ pub fn prepare(
         Mode::Interactive => backend.interactive(request, &site)?,
     };
     backend.inspect(request, &site)?;
-    Ok(Prepared { plan, env: site.env })
+    Ok(Prepared { plan, site })
 }
 
 /// The request with the schema's instruction, for a backend that has no flag for it.

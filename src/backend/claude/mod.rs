@@ -18,9 +18,11 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
-use crate::request::Request;
+use crate::request::{Conversation, Request};
+use std::time::SystemTime;
 
 /// What is remembered for the next run of a conversation: the model, with the mark of its long context.
 const CARRIED_MODEL: &str = "model";
@@ -67,6 +69,21 @@ impl Backend for Claude {
 
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::interactive(request, site)
+    }
+
+    fn left_behind(&self, request: &Request, site: &Site, _since: SystemTime) -> Trace {
+        match &request.conversation {
+            Conversation::Fresh { id } | Conversation::Fork { id, .. } => {
+                let file = format!("{id}.jsonl");
+                trace::of_file(
+                    &rights::config_dir(site).join("projects"),
+                    1,
+                    |name| name == file,
+                    &id.to_string(),
+                )
+            }
+            Conversation::Resume(of) => Trace::Conversation(of.native_id.clone()),
+        }
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {

@@ -45,6 +45,12 @@ pub fn headless(request: &Request, site: &Site) -> Result<Plan, Failure> {
 
 /// The CLI's own terminal UI.
 pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
+    if request.persistence == Persistence::Ephemeral {
+        return Err(
+            Failure::usage("Claude Code's terminal UI keeps its conversations, whatever it is told")
+                .hint("leave out --ephemeral, or -i"),
+        );
+    }
     let mut launch = Launch::new(site, &request.cwd);
     let mut warnings = Vec::new();
     common(request, site, &mut launch, &mut warnings)?;

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-fn directory(site: &Site) -> PathBuf {
+/// Where the CLI keeps its things.
+pub fn directory(site: &Site) -> PathBuf {
     site.env("CODEX_HOME")
         .map_or_else(|| site.home.join(".codex"), PathBuf::from)
 }

@@ -9,6 +9,7 @@ mod options;
 mod plan;
 mod protocol;
 mod refusal;
+mod rollout;
 mod skill;
 mod system;
 mod telemetry;
@@ -22,9 +23,10 @@ mod plan_tests;
 #[cfg(test)]
 mod protocol_tests;
 
-use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
+use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support, Trace};
 use crate::error::Failure;
 use crate::request::Request;
+use std::time::SystemTime;
 
 const DISPLAY_NAME: &str = "Codex";
 
@@ -69,6 +71,10 @@ impl Backend for Codex {
 
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::interactive(request, site)
+    }
+
+    fn left_behind(&self, request: &Request, site: &Site, since: SystemTime) -> Trace {
+        rollout::newest(&checkup::directory(site), &request.cwd, since)
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {

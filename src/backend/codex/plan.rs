@@ -56,6 +56,12 @@ pub fn headless(request: &Request, site: &Site) -> Result<Plan, Failure> {
 }
 
 pub fn interactive(request: &Request, site: &Site) -> Result<Plan, Failure> {
+    if request.persistence == Persistence::Ephemeral {
+        return Err(
+            Failure::usage("Codex's terminal UI keeps its conversations, whatever it is told")
+                .hint("leave out --ephemeral, or -i"),
+        );
+    }
     let offer = tools::offer(request)?;
     let options = Options::new(&request.options, offer.level)?;
     let mut warnings = Vec::new();

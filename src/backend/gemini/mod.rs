@@ -14,9 +14,11 @@ mod tools;
 mod tries;
 mod wire;
 
+use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
-use crate::request::Request;
+use crate::request::{Conversation, Request};
+use std::time::SystemTime;
 
 /// The backend `gemini`.
 pub struct GeminiCli;
@@ -60,6 +62,20 @@ impl Backend for GeminiCli {
 
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::interactive(request, site)
+    }
+
+    fn left_behind(&self, request: &Request, site: &Site, _since: SystemTime) -> Trace {
+        match &request.conversation {
+            // The file's name has the first eight characters of the id that we chose.
+            Conversation::Fresh { id } => {
+                let id = id.to_string();
+                let end = format!("-{}.jsonl", &id[..8]);
+                let folder = settings::home(site).join(settings::FOLDER).join("tmp");
+                trace::of_file(&folder, 2, |name| name.ends_with(&end), &id)
+            }
+            Conversation::Resume(of) => Trace::Conversation(of.native_id.clone()),
+            Conversation::Fork { .. } => Trace::Unknown,
+        }
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {

@@ -9,10 +9,12 @@ mod rights;
 mod tools;
 mod wire;
 
+use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
 use protocol::{Offered, PiProtocol};
+use std::time::SystemTime;
 
 pub struct Pi;
 
@@ -123,6 +125,13 @@ impl Backend for Pi {
 
     fn interactive(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         plan::interactive(request, site)
+    }
+
+    fn left_behind(&self, request: &Request, site: &Site, since: SystemTime) -> Trace {
+        let (folder, depth) = rights::session_dir(site);
+        trace::of_first_line(&folder, depth, since, |first: wire::SessionHeader| {
+            (first.cwd == request.cwd).then_some(first.id)
+        })
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {

@@ -160,6 +160,14 @@ fn overlay(request: &Request, site: &Site, launch: &mut Launch) {
     launch.env("PI_CODING_AGENT_DIR", path);
 }
 
+/// Where the CLI keeps conversations, and how many directories below it.
+pub fn session_dir(site: &Site) -> (PathBuf, usize) {
+    match site.env("PI_CODING_AGENT_SESSION_DIR") {
+        Some(own) => (PathBuf::from(own), 0),
+        None => (agent_dir(site).join("sessions"), 1),
+    }
+}
+
 pub fn agent_dir(site: &Site) -> PathBuf {
     match site.env("PI_CODING_AGENT_DIR") {
         Some("~") => site.home.clone(),

@@ -12,6 +12,13 @@ pub struct Header<'a> {
     pub kind: Text<'a>,
 }
 
+/// The first line of a conversation's file.
+#[derive(Debug, Deserialize)]
+pub struct SessionHeader {
+    pub id: String,
+    pub cwd: std::path::PathBuf,
+}
+
 /// `session`: the first line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

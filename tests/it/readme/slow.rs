@@ -169,8 +169,8 @@ fn succeeded(ended: &Assert) -> Result<(), String> {
 fn answers(program: &Path) -> Result<(), String> {
     let desk = Desk::new();
     let ended = desk.program(program).args(["run", "-b", "mock", "hello"]).assert();
-    let right = ended.try_success().and_then(|ended| ended.try_stdout("hello\n"));
-    right.map(drop).map_err(|error| error.to_string())
+    succeeded(&ended)?;
+    holds(ended.out() == "hello\n", &ended.to_string())
 }
 
 /// Whether a program for 64 bits names no loader (`PT_INTERP`), which is what looks for libraries.

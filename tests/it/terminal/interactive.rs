@@ -109,3 +109,111 @@ fn an_agent_without_a_user_interface_says_so() {
     assert_eq!(closed.status.code(), Some(2), "{}", closed.screen);
     assert!(closed.screen.contains("error: "), "{}", closed.screen);
 }
+
+/// What the CLIs leave in the user's home when something was said in their interface: where, and the first line of it.
+const LEFT_BEHIND: &[(&str, &str, &str)] = &[
+    (
+        "codex",
+        ".codex/sessions/2026/11/18/rollout-2026-11-18T21-11-30-01a1f080-1f82-7880-bc5e-cd4c26cfdb25.jsonl",
+        r#"{"timestamp":"2026-11-18T21:11:31.034Z","type":"session_meta","payload":{"id":"01a1f080-1f82-7880-bc5e-cd4c26cfdb25","cwd":"CWD","source":"cli"}}"#,
+    ),
+    (
+        "pi",
+        ".pi/agent/sessions/--project--/2026-11-18T21-11-33-198Z_01a1f080-1f82-7880-bc5e-cd4c26cfdb25.jsonl",
+        r#"{"type":"session","version":3,"id":"01a1f080-1f82-7880-bc5e-cd4c26cfdb25","cwd":"CWD"}"#,
+    ),
+];
+
+#[test]
+fn a_conversation_that_was_begun_in_the_clis_own_interface_goes_on_by_its_name() {
+    for (backend, file, line) in LEFT_BEHIND {
+        let desk = Desk::new();
+        let file = desk.path("home").join(file);
+        let cwd = desk.path("project").canonicalize().unwrap();
+        let folder = file.parent().unwrap();
+        // A run of another program at the same time is not ours.
+        let other = line.replace("CWD", "/elsewhere").replace("01a1f080", "ffffffff");
+        let line = line.replace("CWD", cwd.to_str().unwrap());
+        desk.script(
+            "ui",
+            &format!(
+                "#!/bin/sh\nfor arg; do echo \"arg $arg\"; done\nmkdir -p {0}\necho '{line}' > {1}\necho '{other}' > {0}/other.jsonl\n",
+                folder.display(),
+                file.display()
+            ),
+        );
+        let args = ["run", "-i", "-b", backend, "--cli-path", "./ui", "--session", "mychat"];
+        let first = start(on_a_terminal(&desk, &args), USUAL).close();
+        assert_eq!(first.status.code(), Some(0), "{}", first.screen);
+        assert!(first.screen.contains("hint: `agentctl resume "), "{}", first.screen);
+        let listed = desk.run(["sessions", "list", "--json"]).json();
+        assert_eq!(
+            listed[0]["sessionId"], "01a1f080-1f82-7880-bc5e-cd4c26cfdb25",
+            "{backend}: {listed}"
+        );
+        assert_eq!(listed[0]["name"], "mychat", "{listed}");
+        let again = start(on_a_terminal(&desk, &args), USUAL).close();
+        let id = "arg 01a1f080-1f82-7880-bc5e-cd4c26cfdb25";
+        assert!(again.screen.contains(id), "{backend}: {}", again.screen);
+    }
+}
+
+#[test]
+fn an_interface_in_which_nothing_was_said_leaves_no_conversation() {
+    for (backend, folder) in [
+        ("claude", ".claude/projects"),
+        ("codex", ".codex/sessions"),
+        ("gemini", ".gemini/tmp"),
+        ("pi", ".pi/agent/sessions"),
+    ] {
+        let desk = Desk::new();
+        std::fs::create_dir_all(desk.path("home").join(folder)).unwrap();
+        desk.script("ui", "#!/bin/sh\nexit 0\n");
+        let args = [
+            "run",
+            "-i",
+            "-b",
+            backend,
+            "-P",
+            "edit",
+            "--cli-path",
+            "./ui",
+            "--session",
+            "mychat",
+        ];
+        let closed = start(on_a_terminal(&desk, &args), USUAL).close();
+        assert_eq!(closed.status.code(), Some(0), "{backend}: {}", closed.screen);
+        assert!(
+            closed.screen.contains("warning: nothing was said"),
+            "{backend}: {}",
+            closed.screen
+        );
+        assert_eq!(
+            desk.run(["sessions", "list", "--json"]).json(),
+            serde_json::json!([]),
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn an_interface_that_keeps_everything_cannot_be_ephemeral() {
+    for backend in ["claude", "codex"] {
+        let desk = Desk::new();
+        user_interface(&desk);
+        let args = [
+            "run",
+            "-i",
+            "-b",
+            backend,
+            "-P",
+            "edit",
+            "--cli-path",
+            "./ui",
+            "--ephemeral",
+        ];
+        let closed = start(on_a_terminal(&desk, &args), USUAL).close();
+        assert_eq!(closed.status.code(), Some(2), "{backend}: {}", closed.screen);
+        assert!(closed.screen.contains("--ephemeral"), "{backend}: {}", closed.screen);
+    }
+}
