@@ -1,12 +1,12 @@
 //! `agentctl backends`: which there are, which are installed, and what each can do.
 
-use super::{print, print_painted, warn};
+use super::{print, print_json, print_painted, warn};
 use crate::backend::{Backend, Feature, Support, SupportLevel, tested_versions};
 use crate::catalog::Catalog;
 use crate::cli::BackendsArgs;
 use crate::config::{Config, Environment, Selected};
 use crate::doctor::{self, Look};
-use crate::error::{ErrorKind, Failure};
+use crate::error::Failure;
 use crate::exit::Exit;
 use crate::locate;
 use owo_colors::OwoColorize;
@@ -70,12 +70,10 @@ pub fn run(args: &BackendsArgs) -> Result<Exit, Failure> {
         .map(|backend| view(*backend, &config, &default, &cwd))
         .collect();
     if args.json {
-        let text = match (&args.name, views.as_slice()) {
-            (Some(_), [only]) => serde_json::to_string(only),
-            _ => serde_json::to_string(&views),
+        return match (&args.name, views.as_slice()) {
+            (Some(_), [only]) => print_json(only),
+            _ => print_json(&views),
         };
-        let text = text.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?;
-        return print(format!("{text}\n").as_bytes());
     }
     match (&args.name, views.as_slice()) {
         (Some(_), [only]) => print_painted(details(only).as_bytes(), |line| match line.strip_prefix(&only.name) {

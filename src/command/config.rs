@@ -1,10 +1,10 @@
 //! `agentctl config`: where configuration comes from, and what it resolves to.
 
-use super::{print, warn};
+use super::{print, print_json, warn};
 use crate::cli::{ConfigAction, ConfigArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin, project_file};
 use crate::decide;
-use crate::error::{ErrorKind, Failure};
+use crate::error::Failure;
 use crate::exit::Exit;
 use crate::mask::{self, Mask};
 use serde::Serialize;
@@ -66,13 +66,10 @@ fn show(environment: Environment, cwd: &Path, profile: Option<&str>, form: Form)
         profiles: config.file.profiles.keys().cloned().collect(),
         values: values(&layers)?,
     };
-    let text = match form {
-        Form::Json => serde_json::to_string(&view)
-            .map(|json| format!("{json}\n"))
-            .map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?,
-        Form::Text => table(&view),
-    };
-    print(text.as_bytes())
+    match form {
+        Form::Json => print_json(&view),
+        Form::Text => print(table(&view).as_bytes()),
+    }
 }
 
 /// What a run would use. Levels of rights, denials and maps are not simply the strongest layer's.

@@ -1,6 +1,6 @@
 //! `agentctl doctor`: is each CLI usable here?
 
-use super::{print, print_painted};
+use super::{print_json, print_painted};
 use crate::backend::Backend;
 use crate::catalog::Catalog;
 use crate::cli::DoctorArgs;
@@ -57,15 +57,9 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         },
         backends: reports,
     };
-    let text = match args.json {
-        true => serde_json::to_string(&report)
-            .map(|json| format!("{json}\n"))
-            .map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?,
-        false => table(&report),
-    };
     match args.json {
-        true => print(text.as_bytes())?,
-        false => print_painted(text.as_bytes(), painted)?,
+        true => print_json(&report)?,
+        false => print_painted(table(&report).as_bytes(), painted)?,
     };
     Ok(exit)
 }

@@ -5,7 +5,7 @@ use crate::cli::OutputFormat;
 use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::engine::{self, Mode};
-use crate::error::{ErrorKind, Failure};
+use crate::error::Failure;
 use crate::exit::Exit;
 use crate::mask::Mask;
 use crate::request::Request;
@@ -50,18 +50,14 @@ pub fn print(
         .chain(&prepared.plan.warnings)
         .cloned()
         .collect();
-    let text = match settings.output_format {
-        OutputFormat::Text => format!("{}\n", shell::command_line(launch, &settings.env, &mask)),
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let json = serde_json::to_string(&view(launch, settings, warnings.clone(), &mask));
-            format!(
-                "{}\n",
-                json.map_err(|error| Failure::new(ErrorKind::Protocol, error.to_string()))?
-            )
-        }
-    };
     super::warn(&warnings);
-    super::print(text.as_bytes())
+    match settings.output_format {
+        OutputFormat::Text => {
+            let line = shell::command_line(launch, &settings.env, &mask);
+            super::print(format!("{line}\n").as_bytes())
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => super::print_json(&view(launch, settings, warnings, &mask)),
+    }
 }
 
 fn view(launch: &Launch, settings: &RunSettings, warnings: Vec<String>, mask: &Mask) -> View {

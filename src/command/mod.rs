@@ -15,9 +15,10 @@ mod sessions_args;
 pub mod topics;
 
 use crate::cli::{Cli, Command};
-use crate::error::Failure;
+use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::report::{self, failure_text, tell};
+use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -49,6 +50,18 @@ fn warn(warnings: &[String]) {
     }
 }
 
+/// Prints one line of JSON. That it cannot be written would be a mistake of ours.
+fn print_json(view: &impl Serialize) -> Result<Exit, Failure> {
+    let mut line = serde_json::to_vec(view).map_err(|error| {
+        Failure::new(
+            ErrorKind::Crashed,
+            format!("the output cannot be told as JSON: {error}"),
+        )
+    })?;
+    line.push(b'\n');
+    print(&line)
+}
+
 /// Prints generated text. Whoever closed the pipe has seen enough.
 fn print(text: &[u8]) -> Result<Exit, Failure> {
     print_painted(text, str::to_owned)
@@ -71,7 +84,7 @@ fn put(bytes: &[u8]) -> Result<Exit, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            crate::error::ErrorKind::Crashed,
+            ErrorKind::Crashed,
             format!("the output cannot be written: {error}"),
         )),
         _ => Ok(Exit::Success),
