@@ -29,28 +29,56 @@ static HELD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn pass_on(signal: i32) {
     let byte = signal as u8;
-    match STAGE.load(Ordering::Relaxed) {
-        LISTENING => {}
-        // SAFETY: async-signal-safe calls; the signal is delivered when we return.
-        stage => unsafe {
-            if signal == libc::SIGTSTP {
-                libc::raise(libc::SIGSTOP);
-            } else if stage == PARTED {
+    keeping_errno(|| match STAGE.load(Ordering::Relaxed) {
+        LISTENING => {
+            // SAFETY: write is async-signal-safe.
+            unsafe { libc::write(WRITE_END.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+        }
+        _ if signal == libc::SIGTSTP => stop(),
+        PARTED => {
+            // SAFETY: async-signal-safe calls; the signal is delivered when we return.
+            unsafe {
                 libc::signal(signal, libc::SIG_DFL);
                 libc::raise(signal);
-            } else {
-                HELD.store(signal, Ordering::Relaxed);
-                STAGE.store(PARTED, Ordering::Relaxed);
             }
-            return;
-        },
-    }
-    // SAFETY: write and errno are async-signal-safe, and errno is put back for whom we interrupted.
+        }
+        _ => {
+            HELD.store(signal, Ordering::Relaxed);
+            STAGE.store(PARTED, Ordering::Relaxed);
+        }
+    });
+}
+
+/// Does what a handler does, and puts errno back for whom it interrupted.
+pub(super) fn keeping_errno(act: impl FnOnce()) {
+    // SAFETY: the address is that of this thread's errno.
     unsafe {
         let errno = errno_location();
         let before = *errno;
-        libc::write(WRITE_END.load(Ordering::Relaxed), (&raw const byte).cast(), 1);
+        act();
         *errno = before;
+    }
+}
+
+/// Stops our process as Ctrl-Z does where nobody handles it, and returns when it is continued. In an orphaned process
+/// group, which no shell would ever continue, the kernel does nothing; a SIGSTOP would freeze us for good there.
+///
+/// Everything here is async-signal-safe.
+pub(super) fn stop() {
+    // SAFETY: zeroed sigactions are valid and mean the default; what was there is put back.
+    unsafe {
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        let mut ours: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGTSTP, &default, &mut ours);
+        let mut suspension = std::mem::zeroed();
+        let mut blocked = std::mem::zeroed();
+        libc::sigemptyset(&mut suspension);
+        libc::sigaddset(&mut suspension, libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &suspension, &mut blocked);
+        libc::raise(libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, std::ptr::null_mut());
+        libc::sigaction(libc::SIGTSTP, &ours, std::ptr::null_mut());
     }
 }
 
@@ -162,7 +190,6 @@ pub(super) fn is_suspend(signal: i32) -> bool {
 /// Stops our process as Ctrl-Z would, and returns when it is continued, with the time that this took.
 pub(super) fn suspend_ourselves() -> Duration {
     let start = Instant::now();
-    // SAFETY: a plain system call. SIGSTOP, because a SIGTSTP would come to our own handler.
-    unsafe { libc::raise(libc::SIGSTOP) };
+    stop();
     start.elapsed()
 }

@@ -45,12 +45,35 @@ impl Host {
     }
 
     /// As under nohup.
-    pub fn ignoring(mut self, signal: i32) -> Self {
-        use std::os::unix::process::CommandExt;
+    pub fn ignoring(self, signal: i32) -> Self {
         // SAFETY: signal is async-signal-safe.
+        self.before_it_starts(move || unsafe {
+            libc::signal(signal, libc::SIG_IGN);
+        })
+    }
+
+    /// As a job of a shell: in a process group of its own, with a parent in the same session that may continue it.
+    pub fn like_a_job(self) -> Self {
+        // SAFETY: setpgid is async-signal-safe.
+        self.before_it_starts(|| unsafe {
+            libc::setpgid(0, 0);
+        })
+    }
+
+    /// In an orphaned process group: nobody in its session would continue it.
+    pub fn orphaned(self) -> Self {
+        // SAFETY: setsid is async-signal-safe.
+        self.before_it_starts(|| unsafe {
+            libc::setsid();
+        })
+    }
+
+    fn before_it_starts(mut self, act: impl Fn() + Send + Sync + 'static) -> Self {
+        use std::os::unix::process::CommandExt;
+        // SAFETY: what the callers above do is async-signal-safe.
         unsafe {
             self.command.pre_exec(move || {
-                libc::signal(signal, libc::SIG_IGN);
+                act();
                 Ok(())
             });
         }
@@ -72,6 +95,13 @@ impl Host {
             token: self.token,
             temporary: self.temporary,
         }
+    }
+}
+
+/// A failed test leaves no host that waits for good.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
     }
 }
 

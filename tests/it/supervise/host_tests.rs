@@ -144,6 +144,7 @@ fn a_reader_that_comes_late_gets_everything() {
 fn a_suspended_run_suspends_its_whole_tree_and_its_clock() {
     let mut host = Host::new(["child", "daemon", "say ready", "sleep 2", "say woke"])
         .env("HOST_TIMEOUT", "6000")
+        .like_a_job()
         .start();
     host.wait_for("ready");
     let state = |pid: i32| {
@@ -164,6 +165,15 @@ fn a_suspended_run_suspends_its_whole_tree_and_its_clock() {
     let lines = host.finish();
     assert_eq!(last(&lines), "ended Exited code Some(0) signal None");
     assert!(lines.iter().any(|line| line == "woke"));
+}
+
+#[test]
+fn a_run_that_nobody_could_continue_is_not_suspended() {
+    let mut host = Host::new(["say ready", "sleep 1", "say still here"]).orphaned().start();
+    host.wait_for("ready");
+    host.signal(libc::SIGTSTP);
+    eventually("the end", 60 * SECOND, || host.child.try_wait().unwrap().is_some());
+    assert_eq!(last(&host.finish()), "ended Exited code Some(0) signal None");
 }
 
 #[test]
