@@ -6,6 +6,7 @@
 
 use super::environment;
 use super::error::{SpawnError, SpawnStep};
+use super::signals;
 use crate::backend::{ExitStatus, Launch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,14 +17,33 @@ use std::time::Duration;
 
 /// Who gets the signals that are passed on.
 static CHILD: AtomicI32 = AtomicI32::new(0);
+/// A signal that is to be passed on: it may come before there is a child.
+static WAITING: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn leave_alone(_signal: i32) {}
 
 extern "C" fn pass_on(signal: i32) {
-    let child = CHILD.load(Ordering::Relaxed);
+    signals::keeping_errno(|| {
+        WAITING.store(signal, Ordering::SeqCst);
+        hand_over();
+    });
+}
+
+/// The child is there from now on.
+fn adopt(child: libc::pid_t) {
+    CHILD.store(child, Ordering::SeqCst);
+    hand_over();
+}
+
+/// Passes on what came, if there is a child already; whoever stored its part last sees the other's. Async-signal-safe.
+fn hand_over() {
+    let child = CHILD.load(Ordering::SeqCst);
     if child > 0 {
-        // SAFETY: kill is async-signal-safe.
-        unsafe { libc::kill(child, signal) };
+        let signal = WAITING.swap(0, Ordering::SeqCst);
+        if signal != 0 {
+            // SAFETY: kill is async-signal-safe.
+            unsafe { libc::kill(child, signal) };
+        }
     }
 }
 
@@ -35,6 +55,7 @@ impl SteppedAside {
         let leave_alone = leave_alone as extern "C" fn(i32) as libc::sighandler_t;
         let pass_on = pass_on as extern "C" fn(i32) as libc::sighandler_t;
         let mut before = Vec::new();
+        WAITING.store(0, Ordering::SeqCst);
         for (signal, handler) in [
             (libc::SIGINT, leave_alone),
             (libc::SIGQUIT, leave_alone),
@@ -62,7 +83,7 @@ impl SteppedAside {
 
 impl Drop for SteppedAside {
     fn drop(&mut self) {
-        CHILD.store(0, Ordering::Relaxed);
+        CHILD.store(0, Ordering::SeqCst);
         for (signal, before) in &self.0 {
             // SAFETY: puts back what was there.
             unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
@@ -90,7 +111,7 @@ pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Resul
             SpawnError::new(step, launch, error)
         })?;
     let pid = child.id() as libc::pid_t;
-    CHILD.store(pid, Ordering::Relaxed);
+    adopt(pid);
     let exit = wait(pid).map_err(|error| SpawnError::new(SpawnStep::Fork, launch, error));
     drop(aside);
     exit
@@ -134,8 +155,25 @@ fn stop_with(pid: libc::pid_t) -> Option<ExitStatus> {
         if libc::waitpid(pid, &mut status, libc::WCONTINUED | libc::WNOHANG) == pid {
             return exit_status(status);
         }
-        libc::raise(libc::SIGSTOP);
+        signals::stop();
         libc::kill(pid, libc::SIGCONT);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "it needs a child")]
+    fn a_signal_that_comes_before_the_child_is_for_the_child() {
+        let aside = SteppedAside::new();
+        pass_on(libc::SIGTERM);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        adopt(child.id() as libc::pid_t);
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+        drop(aside);
+    }
 }
