@@ -229,7 +229,14 @@ unsafe fn watch(leader: libc::pid_t) {
         };
         // SAFETY: only async-signal-safe calls.
         if unsafe { wait_for_news(control, timeout) } {
+            let before = duty;
             duty = unsafe { obey(leader, duty) };
+            // What a CLI that has ended left behind is nobody's child of ours here: it would not be looked for. Its
+            // group's number is not given to anybody else while a member lives.
+            if cfg!(not(target_os = "linux")) && before == Duty::Watch && duty != Duty::Watch {
+                // SAFETY: only async-signal-safe calls.
+                unsafe { kill_children(leader) };
+            }
         }
     }
 }
