@@ -6,13 +6,15 @@ use super::error::{SpawnError, SpawnStep};
 use super::spawn::{Pipes, Spawn, TreeEvent};
 use crate::backend::{ExitStatus, Stdin, Stop};
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::process::Stdio;
 
 /// Keeps the job open; when it is dropped the job's processes end.
 #[derive(Debug)]
 pub struct Keeper {
-    _child: Box<dyn ChildWrapper>,
+    _child: Option<Box<dyn ChildWrapper>>,
 }
 
 impl Keeper {
@@ -29,9 +31,11 @@ enum Phase {
 }
 
 /// The CLI and everything it started.
-#[derive(Debug)]
 pub struct Tree {
-    child: Box<dyn ChildWrapper>,
+    /// None once its end is waited for.
+    child: Option<Box<dyn ChildWrapper>>,
+    /// The one wait for the end of the whole job: begun again, it would only look at the CLI's own process.
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     phase: Phase,
     killed: bool,
 }
@@ -65,7 +69,8 @@ impl Tree {
             stderr: child.stderr().take().ok_or_else(missing)?,
         };
         let tree = Self {
-            child,
+            child: Some(child),
+            end: None,
             phase: Phase::LeaderRuns,
             killed: false,
         };
@@ -76,7 +81,10 @@ impl Tree {
     pub async fn event(&mut self) -> TreeEvent {
         match self.phase {
             Phase::LeaderRuns => {
-                let status = self.child.inner_mut().wait().await;
+                let Some(child) = &mut self.child else {
+                    return std::future::pending().await;
+                };
+                let status = child.inner_mut().wait().await;
                 self.phase = if self.killed { Phase::Killed } else { Phase::LeaderGone };
                 TreeEvent::Exited(ExitStatus {
                     code: status.ok().and_then(|status| status.code()),
@@ -84,7 +92,13 @@ impl Tree {
                 })
             }
             Phase::Killed => {
-                let _ = self.child.wait().await;
+                if let Some(child) = self.child.take() {
+                    self.end = Some(Box::pin(end_of(child)));
+                }
+                if let Some(end) = &mut self.end {
+                    end.await;
+                }
+                self.end = None;
                 self.phase = Phase::Gone;
                 TreeEvent::Gone
             }
@@ -93,11 +107,13 @@ impl Tree {
     }
 
     pub fn ask(&mut self, _stop: Stop) {
-        let _ = self.child.start_kill();
+        if let Some(child) = &mut self.child {
+            let _ = child.start_kill();
+        }
     }
 
     pub fn kill(&mut self) {
-        let _ = self.child.start_kill();
+        self.ask(Stop::Terminate);
         self.killed = true;
         if self.phase == Phase::LeaderGone {
             self.phase = Phase::Killed;
@@ -111,4 +127,9 @@ impl Tree {
     pub fn into_keeper(self) -> Keeper {
         Keeper { _child: self.child }
     }
+}
+
+/// The end of everything in a job, which is then closed.
+async fn end_of(mut child: Box<dyn ChildWrapper>) {
+    let _ = child.wait().await;
 }
