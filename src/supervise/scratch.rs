@@ -20,20 +20,24 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Scratch {
     directory: Option<Directory>,
-    /// Locked for as long as the run lives.
-    _lock: Option<File>,
     keeper: Option<Keeper>,
 }
 
 /// It is gone when this is dropped.
 #[derive(Debug)]
-struct Directory(PathBuf);
+struct Directory {
+    path: PathBuf,
+    /// Locked for as long as the run lives.
+    lock: Option<File>,
+}
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
+        self.lock = None;
+        discard_lock(&self.path);
         // Only if it is empty.
-        if let Some(root) = self.0.parent() {
+        if let Some(root) = self.path.parent() {
             let _ = fs::remove_dir(root);
         }
     }
@@ -87,7 +91,6 @@ impl Scratch {
     pub fn nowhere() -> Self {
         Self {
             directory: None,
-            _lock: None,
             keeper: None,
         }
     }
@@ -112,8 +115,7 @@ impl Scratch {
             let Ok(lock) = open_lock(&path) else { continue };
             if lock.try_lock().is_ok() && path.exists() {
                 return Ok(Self {
-                    directory: Some(Directory(path)),
-                    _lock: Some(lock),
+                    directory: Some(Directory { path, lock: Some(lock) }),
                     keeper: None,
                 });
             }
@@ -125,7 +127,7 @@ impl Scratch {
     }
 
     pub fn path(&self) -> Option<&Path> {
-        Some(&self.directory.as_ref()?.0)
+        Some(&self.directory.as_ref()?.path)
     }
 
     /// Makes the entries of a plan. They must lie inside.
@@ -208,7 +210,8 @@ fn check_private(_root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A directory itself can be locked on Unix; elsewhere a file in it is.
+/// A directory itself can be locked on Unix; elsewhere a file beside it is, because nothing in it may be open when it is
+/// removed.
 #[cfg(unix)]
 fn open_lock(path: &Path) -> io::Result<File> {
     File::open(path)
@@ -216,7 +219,29 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open_lock(path: &Path) -> io::Result<File> {
-    File::create(path.with_extension("lock"))
+    File::create(lock_beside(path))
+}
+
+#[cfg(unix)]
+fn discard_lock(_path: &Path) {}
+
+#[cfg(not(unix))]
+fn discard_lock(path: &Path) {
+    let _ = fs::remove_file(lock_beside(path));
+}
+
+#[cfg(not(unix))]
+fn lock_beside(path: &Path) -> PathBuf {
+    path.with_extension("lock")
+}
+
+/// A lock file without its directory: whoever removed the directory was killed before it got here.
+#[cfg(not(unix))]
+fn discard_orphaned_lock(path: &Path) {
+    let directory = path.with_extension("");
+    if path.extension() == Some(OsStr::new("lock")) && !directory.exists() {
+        discard_lock(&directory);
+    }
 }
 
 /// The name of a directory tells when it was made, and by whom.
@@ -230,12 +255,19 @@ fn remove_stale(root: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        if is_in_use(&entry.file_name(), now) || !path.is_dir() {
+        if is_in_use(&entry.file_name(), now) {
             continue;
         }
-        let unlocked = open_lock(&path).is_ok_and(|lock| lock.try_lock().is_ok());
-        if unlocked {
+        if !path.is_dir() {
+            #[cfg(not(unix))]
+            discard_orphaned_lock(&path);
+            continue;
+        }
+        let Ok(lock) = open_lock(&path) else { continue };
+        if lock.try_lock().is_ok() {
             let _ = fs::remove_dir_all(&path);
+            drop(lock);
+            discard_lock(&path);
         }
     }
 }
