@@ -31,12 +31,7 @@ pub fn run(
         tell(&format!("warning: {warning}\n"));
     }
     let made = scratch.fill(&plan.launch.files);
-    made.map_err(|error| {
-        Failure::new(
-            ErrorKind::Crashed,
-            format!("cannot make the run's private files: {error}"),
-        )
-    })?;
+    made.map_err(|error| no_scratch(&error))?;
     let since = SystemTime::now();
     let exit = supervise::interactive(&plan.launch, &site.env).map_err(|error| error.failure())?;
     if let Some(keeper) = keeper {

@@ -1,5 +1,6 @@
 //! Why a CLI could not be started, told as a failure with advice.
 
+use super::scratch::no_scratch;
 use crate::backend::Launch;
 use crate::error::{ErrorKind, Failure};
 use std::io;
@@ -41,7 +42,7 @@ impl SpawnError {
     fn message(&self) -> String {
         let (program, cwd, why) = (self.program.display(), self.cwd.display(), &self.source);
         match self.step {
-            SpawnStep::Scratch => format!("cannot make the private files of this run: {why}"),
+            SpawnStep::Scratch => no_scratch(why).message,
             SpawnStep::Fork => format!("cannot start a process for {program}: {why}"),
             SpawnStep::Directory => format!("cannot work in {cwd}: {why}"),
             SpawnStep::Execute => format!("cannot execute {program}: {why}"),
@@ -52,6 +53,10 @@ impl SpawnError {
     pub fn failure(&self) -> Failure {
         let message = self.message();
         match (self.step, self.source.kind()) {
+            (SpawnStep::Scratch, _) => no_scratch(&self.source),
+            (SpawnStep::Fork, io::ErrorKind::InvalidInput) => Failure::usage(message),
+            (SpawnStep::Fork, _) => shortage(message),
+            (SpawnStep::Execute, _) if is_shortage(&self.source) => shortage(message),
             (SpawnStep::Execute, io::ErrorKind::NotFound) => Failure::new(ErrorKind::NotInstalled, message)
                 .hint("check the path; if the file is there, the interpreter in its first line is not"),
             (SpawnStep::Execute, io::ErrorKind::ArgumentListTooLong) => {
@@ -61,11 +66,67 @@ impl SpawnError {
             (SpawnStep::Execute, _) => Failure::new(ErrorKind::NotExecutable, message)
                 .hint("it must be a program for this machine that you may execute"),
             (SpawnStep::Directory, _) => Failure::usage(message).hint("name a directory that you may enter with --cwd"),
-            (SpawnStep::Scratch, _) => Failure::new(ErrorKind::NotExecutable, message)
-                .hint("check the free space and the rights of the temporary directory (TMPDIR)"),
-            (SpawnStep::Fork, io::ErrorKind::InvalidInput) => Failure::usage(message),
-            (SpawnStep::Fork, _) => Failure::new(ErrorKind::NotExecutable, message)
-                .hint("the machine is out of processes, memory or open files: see ulimit -a"),
         }
+    }
+}
+
+/// It passes, so the same may work later.
+fn shortage(message: String) -> Failure {
+    Failure {
+        retryable: true,
+        ..Failure::new(ErrorKind::Crashed, message)
+            .hint("the machine is out of processes, memory or open files: see ulimit -a")
+    }
+}
+
+/// Whether a program could not be executed because of the machine, and not because of the program.
+#[cfg(unix)]
+fn is_shortage(error: &io::Error) -> bool {
+    const SHORT: [i32; 4] = [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE];
+    error.raw_os_error().is_some_and(|errno| SHORT.contains(&errno))
+}
+
+#[cfg(not(unix))]
+fn is_shortage(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::OutOfMemory
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn failure(step: SpawnStep, errno: i32) -> Failure {
+        SpawnError {
+            step,
+            program: "cli".into(),
+            cwd: "/".into(),
+            source: io::Error::from_raw_os_error(errno),
+        }
+        .failure()
+    }
+
+    #[test]
+    fn a_machine_that_is_short_of_something_is_no_fault_of_the_program_and_may_be_better_later() {
+        for (step, errno) in [
+            (SpawnStep::Fork, libc::EMFILE),
+            (SpawnStep::Fork, libc::EAGAIN),
+            (SpawnStep::Execute, libc::ENOMEM),
+        ] {
+            let failure = failure(step, errno);
+            assert_eq!(
+                (failure.kind, failure.retryable),
+                (ErrorKind::Crashed, true),
+                "{failure}"
+            );
+        }
+        let failure = failure(SpawnStep::Execute, libc::EACCES);
+        assert_eq!((failure.kind, failure.retryable), (ErrorKind::NotExecutable, false));
+    }
+
+    #[test]
+    fn private_files_that_cannot_be_made_are_one_failure_whoever_makes_them() {
+        let full = || io::Error::from_raw_os_error(libc::ENOSPC);
+        assert_eq!(failure(SpawnStep::Scratch, libc::ENOSPC), no_scratch(&full()));
+        assert_eq!(no_scratch(&full()).kind, ErrorKind::Crashed);
     }
 }

@@ -67,7 +67,7 @@ fn temporary_root() -> PathBuf {
     std::env::temp_dir().join(private_name())
 }
 
-/// What to say when there is no place for a run's private files.
+/// What to say when a run's private files cannot be made, whoever makes them.
 pub fn no_scratch(error: &io::Error) -> Failure {
     let message = format!("cannot make a private temporary directory: {error}");
     Failure::new(ErrorKind::Crashed, message).hint(format!(
