@@ -11,7 +11,6 @@ use crate::outcome::{self, Ended};
 use crate::report::Spool;
 use crate::request::Conversation;
 use crate::supervise::{self, Stream};
-use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// What agentctl itself puts an end to.
@@ -194,13 +193,7 @@ impl supervise::Driver for RunDriver<'_, '_> {
             Stream::Stderr => "stderr",
         };
         let message = format!("a line of {bytes} bytes on {stream} was too long and was dropped");
-        self.tally.warnings.push(message.clone());
-        crate::backend::Sink::event(
-            self.stage,
-            &Event::Warning {
-                message: Cow::Owned(message),
-            },
-        );
+        Output::new(&mut self.tally, self.stage, &mut self.commands).warning(&message);
     }
 
     fn batch_end(&mut self) {
@@ -227,5 +220,50 @@ impl supervise::Driver for RunDriver<'_, '_> {
             spool.watch(now);
         }
         self.watch_retries(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Discard, Silent};
+
+    struct Mute;
+
+    impl Protocol for Mute {
+        fn stdout(&mut self, _line: &[u8], _out: &mut Output<'_>) {}
+    }
+
+    #[test]
+    fn each_dropped_line_is_told_and_not_all_are_kept_for_the_result() {
+        let mut told = 0;
+        let mut count = |event: &Event<'_>| told += u32::from(matches!(event, Event::Warning { .. }));
+        let mut stage = Stage {
+            report: &mut Discard,
+            out: Vec::new(),
+            spool: None,
+            progress: &mut Silent,
+            keeper: None,
+            marker: None,
+            callback: Some(&mut count),
+            parting: None,
+            last_warnings: Vec::new(),
+            progress_count: 0,
+        };
+        let rules = Rules {
+            display_name: "Mute",
+            conversation: &Conversation::Fresh { id: uuid::Uuid::nil() },
+            max_turns: None,
+            retry_for: None,
+            max_retries: None,
+            or_new: false,
+        };
+        let mut driver = RunDriver::new(Box::new(Mute), &mut stage, rules);
+        for bytes in 0..1000 {
+            supervise::Driver::dropped(&mut driver, Stream::Stdout, bytes);
+        }
+        let kept = driver.tally.warnings.len();
+        assert!((1..=100).contains(&kept), "{kept}");
+        assert_eq!(told, 1000);
     }
 }
