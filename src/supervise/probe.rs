@@ -1,7 +1,7 @@
 //! A short question to a program: `--version`, `--help`. Its tree is ended like that of a run, its time and its output
 //! are capped, and many may be asked side by side.
 
-use super::driver::Driver;
+use super::driver::{Driver, Stream};
 use super::error::SpawnError;
 use super::ladder::{Limits, Why};
 use super::run::{Run, SignalPolicy, run};
@@ -51,34 +51,38 @@ struct Capture {
 }
 
 impl Capture {
-    fn is_full(bytes: &mut Vec<u8>, line: &[u8], cap: usize) -> bool {
-        let room = cap.saturating_sub(bytes.len());
-        bytes.extend_from_slice(&line[..line.len().min(room)]);
-        bytes.push(b'\n');
-        line.len() >= room
+    /// Keeps as much of a line as there is room for.
+    fn keep(&mut self, stream: Stream, line: &[u8]) {
+        if self.overflowed {
+            return;
+        }
+        let kept = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let room = self.cap.saturating_sub(kept.len());
+        kept.extend_from_slice(&line[..line.len().min(room)]);
+        kept.push(b'\n');
+        self.overflowed = line.len() >= room;
     }
 }
 
 impl Driver for Capture {
     fn stdout(&mut self, line: &[u8]) {
-        if !self.overflowed {
-            self.overflowed = Self::is_full(&mut self.stdout, line, self.cap);
-        }
+        self.keep(Stream::Stdout, line);
     }
 
     fn stderr(&mut self, line: &[u8]) {
-        if !self.overflowed {
-            self.overflowed = Self::is_full(&mut self.stderr, line, self.cap);
-        }
+        self.keep(Stream::Stderr, line);
     }
 
     /// A line without an end is never handed over.
-    fn received(&mut self, _stream: super::driver::Stream, bytes: usize) {
+    fn received(&mut self, _stream: Stream, bytes: usize) {
         self.received = self.received.saturating_add(bytes);
         self.overflowed |= self.received > self.cap.saturating_mul(2);
     }
 
-    fn dropped(&mut self, _stream: super::driver::Stream, _bytes: u64) {
+    fn dropped(&mut self, _stream: Stream, _bytes: u64) {
         self.overflowed = true;
     }
 

@@ -33,7 +33,7 @@ pub(super) fn signal_descendants(guard: i32, leader: Option<i32>, signal: i32) {
 }
 
 /// Kills what a dead guard left behind.
-pub(super) fn kill_strays(guard: i32, leader: Option<i32>, token: Option<&str>) {
+pub(super) fn kill_strays(guard: i32, leader: Option<i32>, token: &str) {
     #[cfg(target_os = "linux")]
     {
         let _ = leader;
@@ -118,8 +118,7 @@ mod linux {
     }
 
     /// Whether a process was started with this token in its environment.
-    pub(super) fn bears(pid: i32, token: Option<&str>) -> bool {
-        let Some(token) = token else { return false };
+    pub(super) fn bears(pid: i32, token: &str) -> bool {
         let wanted = format!("{}={token}", crate::supervise::environment::RUN_TOKEN);
         std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
             environ

@@ -58,9 +58,6 @@ pub struct Ending {
     pub exit: ExitStatus,
     /// The last lines of stderr.
     pub stderr_tail: String,
-    /// Lines of stdout that were longer than the cap.
-    pub dropped_lines: u64,
-    pub dropped_bytes: u64,
 }
 
 struct Reader<P> {
@@ -85,6 +82,30 @@ impl<P: AsyncRead + Unpin> Reader<P> {
             None => std::future::pending().await,
         }
     }
+
+    /// Hands over what a read brought, or at the end of the stream what is left.
+    fn hand_over(&mut self, count: usize, driver: &mut dyn Driver, tail: &mut Tail) {
+        self.framer.filled(count);
+        driver.received(self.stream, count);
+        loop {
+            let frame = match count {
+                0 => self.framer.last_frame(),
+                _ => self.framer.next_frame(),
+            };
+            match (frame, self.stream) {
+                (Some(Frame::Line(line)), Stream::Stdout) => driver.stdout(line),
+                (Some(Frame::Line(line)), Stream::Stderr) => {
+                    tail.push(line);
+                    driver.stderr(line);
+                }
+                (Some(Frame::Dropped(bytes)), stream) => driver.dropped(stream, bytes),
+                (None, _) => break,
+            }
+        }
+        if count == 0 {
+            self.pipe = None;
+        }
+    }
 }
 
 /// Starts the CLI, feeds and reads it until it ends or is ended, and leaves no process behind.
@@ -105,7 +126,7 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
     let (tree, pipes) = Tree::spawn(&Spawn {
         launch,
         env: &env,
-        token: Some(&token),
+        token: &token,
         keep_open: run.keep_open,
         scratch: scratch.as_ref().and_then(|scratch| scratch.path()),
     })?;
@@ -118,19 +139,10 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
         ladder: Ladder::new(run.limits.clone(), Instant::now()),
         tail: Tail::new(STDERR_TAIL),
         exit: ExitStatus::default(),
-        dropped_lines: 0,
-        dropped_bytes: 0,
         driver,
     };
     let why = supervision.supervise(&mut signals, run.output_closed).await?;
-    let Supervision {
-        tree,
-        exit,
-        tail,
-        dropped_lines,
-        dropped_bytes,
-        ..
-    } = supervision;
+    let Supervision { tree, exit, tail, .. } = supervision;
     if let Some(scratch) = scratch {
         scratch.keep(tree.into_keeper());
     }
@@ -138,8 +150,6 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
         why,
         exit,
         stderr_tail: tail.text(),
-        dropped_lines,
-        dropped_bytes,
     })
 }
 
@@ -152,8 +162,6 @@ struct Supervision<'a> {
     ladder: Ladder,
     tail: Tail,
     exit: ExitStatus,
-    dropped_lines: u64,
-    dropped_bytes: u64,
     driver: &'a mut dyn Driver,
 }
 
@@ -182,8 +190,14 @@ impl Supervision<'_> {
             let wake = self.wait(signals, output).await;
             match wake {
                 Wake::Tree(event) => self.tree_event(event)?,
-                Wake::Stdout(count) => self.stdout_read(count),
-                Wake::Stderr(count) => self.stderr_read(count),
+                Wake::Stdout(count) => {
+                    self.stdout.hand_over(count, self.driver, &mut self.tail);
+                    self.after_read(count);
+                }
+                Wake::Stderr(count) => {
+                    self.stderr.hand_over(count, self.driver, &mut self.tail);
+                    self.after_read(count);
+                }
                 Wake::Fed => {}
                 Wake::Signal(signal) if signals::is_suspend(signal) => self.suspend(),
                 Wake::Signal(signal) => self.step(Input::Signal(signal)),
@@ -234,53 +248,6 @@ impl Supervision<'_> {
             TreeEvent::Gone | TreeEvent::Lost => self.step(Input::TreeGone),
         }
         Ok(())
-    }
-
-    fn stdout_read(&mut self, count: usize) {
-        self.stdout.framer.filled(count);
-        self.driver.received(self.stdout.stream, count);
-        loop {
-            let frame = match count {
-                0 => self.stdout.framer.last_frame(),
-                _ => self.stdout.framer.next_frame(),
-            };
-            match frame {
-                Some(Frame::Line(line)) => self.driver.stdout(line),
-                Some(Frame::Dropped(bytes)) => {
-                    self.dropped_lines += 1;
-                    self.dropped_bytes += bytes;
-                    self.driver.dropped(self.stdout.stream, bytes);
-                }
-                None => break,
-            }
-        }
-        if count == 0 {
-            self.stdout.pipe = None;
-        }
-        self.after_read(count);
-    }
-
-    fn stderr_read(&mut self, count: usize) {
-        self.stderr.framer.filled(count);
-        self.driver.received(self.stderr.stream, count);
-        loop {
-            let frame = match count {
-                0 => self.stderr.framer.last_frame(),
-                _ => self.stderr.framer.next_frame(),
-            };
-            match frame {
-                Some(Frame::Line(line)) => {
-                    self.tail.push(line);
-                    self.driver.stderr(line);
-                }
-                Some(Frame::Dropped(bytes)) => self.driver.dropped(self.stderr.stream, bytes),
-                None => break,
-            }
-        }
-        if count == 0 {
-            self.stderr.pipe = None;
-        }
-        self.after_read(count);
     }
 
     fn after_read(&mut self, count: usize) {

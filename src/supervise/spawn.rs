@@ -16,7 +16,7 @@ pub struct Spawn<'a> {
     /// The complete environment.
     pub env: &'a BTreeMap<OsString, OsString>,
     /// The value of `AGENTCTL_RUN` in it.
-    pub token: Option<&'a str>,
+    pub token: &'a str,
     pub keep_open: Option<&'a File>,
     pub scratch: Option<&'a Path>,
 }

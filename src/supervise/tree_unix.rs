@@ -79,7 +79,7 @@ pub struct Tree {
     reports: ChildStdout,
     partial: ([u8; REPORT_SIZE], usize),
     leader: Option<i32>,
-    token: Option<String>,
+    token: String,
     lost: bool,
 }
 
@@ -151,7 +151,7 @@ impl Tree {
             reports,
             partial: ([0; REPORT_SIZE], 0),
             leader: None,
-            token: spawn.token.map(str::to_owned),
+            token: spawn.token.to_owned(),
             lost: false,
         };
         Ok((tree, Pipes { stdin, stdout, stderr }))
@@ -195,7 +195,7 @@ impl Tree {
 
     /// The guard is gone, which nobody but a SIGKILL can do: its work falls to us.
     fn sweep(&mut self) {
-        process_table::kill_strays(self.keeper.pid, self.leader, self.token.as_deref());
+        process_table::kill_strays(self.keeper.pid, self.leader, &self.token);
     }
 
     /// Asks the CLI to stop in the way it honours best.
