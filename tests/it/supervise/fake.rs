@@ -62,6 +62,9 @@ pub fn is_alive(pid: i32) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
+/// How long something may take that must happen at once: nobody waits that long but on a loaded machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
 /// The processes that the agent said it left behind.
 pub fn told_pids<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<i32> {
     lines

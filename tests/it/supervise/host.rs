@@ -1,10 +1,9 @@
 //! A supervisor in a process of its own, to be signalled, stopped and killed.
 
-use super::fake::{eventually, example, is_alive, new_token, survivors, told_pids};
+use super::fake::{PATIENCE, eventually, example, is_alive, new_token, survivors, told_pids};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 pub struct Host {
     command: Command,
@@ -167,15 +166,15 @@ impl Running {
         self.stdout.as_mut().unwrap().read_to_string(&mut rest).unwrap();
         self.seen.extend(rest.lines().map(str::to_owned));
         self.child.wait().unwrap();
-        self.assert_nothing_is_left(Duration::from_secs(2));
+        self.assert_nothing_is_left();
         std::mem::take(&mut self.seen)
     }
 
-    pub fn assert_nothing_is_left(&self, within: Duration) {
-        eventually("no survivor", within, || survivors(&self.token).is_empty());
+    pub fn assert_nothing_is_left(&self) {
+        eventually("no survivor", PATIENCE, || survivors(&self.token).is_empty());
         for pid in told_pids(self.seen.iter().map(String::as_str)) {
-            eventually("a told process is gone", within, || !is_alive(pid));
+            eventually("a told process is gone", PATIENCE, || !is_alive(pid));
         }
-        eventually("no temporary file", within, || self.temporary_files().is_empty());
+        eventually("no temporary file", PATIENCE, || self.temporary_files().is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Signals, a closed or stalled reader, and the death of the supervisor itself.
 
-use super::fake::{eventually, is_alive, survivors};
+use super::fake::{PATIENCE, eventually, is_alive, survivors};
 use super::host::Host;
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn a_killed_supervisor_leaves_no_process_and_no_file() {
     assert_eq!(host.temporary_files().len(), 1);
     host.signal(libc::SIGKILL);
     host.child.wait().unwrap();
-    host.assert_nothing_is_left(2 * SECOND);
+    host.assert_nothing_is_left();
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_supervisor_that_is_killed_at_any_moment_leaves_nothing() {
         let temporary = host.temporary().to_owned();
         let mut next = Host::new(["say next"]).env("TMPDIR", &temporary).start();
         next.child.wait().unwrap();
-        host.assert_nothing_is_left(2 * SECOND);
+        host.assert_nothing_is_left();
     }
 }
 
@@ -95,7 +95,7 @@ fn a_panic_leaves_nothing() {
         .quiet()
         .start();
     assert!(!host.child.wait().unwrap().success());
-    host.assert_nothing_is_left(2 * SECOND);
+    host.assert_nothing_is_left();
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn a_closed_reader_ends_the_run_quietly_even_if_nothing_is_said() {
     let mut host = Host::new(["daemon", "say ready", "sleep 1000"]).quiet().start();
     host.wait_for("ready");
     host.stdout = None;
-    eventually("the end", 20 * SECOND, || host.child.try_wait().unwrap().is_some());
-    host.assert_nothing_is_left(2 * SECOND);
+    eventually("the end", PATIENCE, || host.child.try_wait().unwrap().is_some());
+    host.assert_nothing_is_left();
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_stalled_reader_does_not_freeze_the_timeout_and_memory_stays_flat() {
         std::thread::sleep(SECOND / 50);
     }
     assert!(largest < 40_000, "{largest} kB");
-    host.assert_nothing_is_left(2 * SECOND);
+    host.assert_nothing_is_left();
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_suspended_run_suspends_its_whole_tree_and_its_clock() {
     let tree = || -> Vec<i32> { host.tree().into_iter().filter(|pid| *pid != guard).collect() };
     assert_eq!(tree().len(), 4, "the host, the agent and the two it left");
     host.signal(libc::SIGTSTP);
-    eventually("all are stopped", 10 * SECOND, || {
+    eventually("all are stopped", PATIENCE, || {
         tree().into_iter().all(|pid| state(pid) == Some('T'))
     });
     // Longer than the timeout.
@@ -195,8 +195,8 @@ fn a_lock_stays_taken_until_the_tree_of_a_killed_supervisor_is_gone() {
     assert!(file.try_lock().is_err(), "the tree lives and the lock is free");
     // SAFETY: as above; it is not reaped while it is stopped.
     unsafe { libc::kill(guard, libc::SIGCONT) };
-    eventually("the lock is free", 5 * SECOND, || file.try_lock().is_ok());
-    host.assert_nothing_is_left(2 * SECOND);
+    eventually("the lock is free", PATIENCE, || file.try_lock().is_ok());
+    host.assert_nothing_is_left();
     assert!(!is_alive(guard));
 }
 

@@ -6,6 +6,9 @@ use agentctl::error::ErrorKind;
 use agentctl::supervise::{SpawnStep, Why};
 use std::time::Duration;
 
+/// In milliseconds: until then the agent has begun and done its first steps, also on a loaded machine.
+const ENOUGH_TO_BEGIN: u64 = 3000;
+
 fn exited(code: i32) -> ExitStatus {
     ExitStatus {
         code: Some(code),
@@ -89,7 +92,7 @@ fn a_grandchild_that_holds_the_pipe_does_not_delay_the_result() {
 #[test]
 fn a_timeout_asks_first() {
     let outcome = Fake::new(["polite", "say one", "sleep 1000"])
-        .timeout(200)
+        .timeout(ENOUGH_TO_BEGIN)
         .limits(|limits| limits.grace = Duration::from_secs(60))
         .run();
     assert_eq!(outcome.said(), ["one", "got 15"]);
@@ -100,7 +103,7 @@ fn a_timeout_asks_first() {
 fn a_cli_that_wants_an_interrupt_gets_one() {
     let outcome = Fake::new(["polite", "say one", "sleep 1000"])
         .launch(|launch| launch.stop = Stop::Interrupt)
-        .timeout(200)
+        .timeout(ENOUGH_TO_BEGIN)
         .limits(|limits| limits.grace = Duration::from_secs(60))
         .run();
     assert_eq!(outcome.said(), ["one", "got 2"]);
@@ -109,7 +112,7 @@ fn a_cli_that_wants_an_interrupt_gets_one() {
 #[test]
 fn a_cli_that_ignores_the_signals_is_killed_after_the_grace() {
     let outcome = Fake::new(["ignore TERM INT HUP", "daemon", "say one", "sleep 1000"])
-        .timeout(200)
+        .timeout(ENOUGH_TO_BEGIN)
         .run();
     assert_eq!(why_and_exit(&outcome), (Why::Timeout, killed_by(libc::SIGKILL)));
     assert_eq!((outcome.said(), outcome.left()), (vec!["one"], 1));
@@ -130,22 +133,22 @@ fn a_spinning_cli_is_ended_by_the_timeout() {
 #[test]
 fn silence_is_ended_by_the_idle_timeout_and_output_on_either_stream_puts_it_off() {
     let outcome = Fake::new([
-        "sleep 0.2",
+        "sleep 0.7",
         "err a",
-        "sleep 0.2",
+        "sleep 0.7",
         "say b",
-        "sleep 0.2",
+        "sleep 0.7",
         "err c",
         "sleep 1000",
     ])
-    .limits(|limits| limits.idle_timeout = Some(Duration::from_secs(1)))
+    .limits(|limits| limits.idle_timeout = Some(Duration::from_millis(2500)))
     .run();
     assert_eq!(outcome.ending.why, Why::IdleTimeout);
     assert_eq!(
         (outcome.said(), outcome.ending.stderr_tail.as_str()),
         (vec!["b"], "a\nc")
     );
-    assert!(outcome.took >= Duration::from_millis(1600), "{:?}", outcome.took);
+    assert!(outcome.took >= Duration::from_millis(4600), "{:?}", outcome.took);
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn the_cli_is_told_where_it_works() {
 
 #[test]
 fn a_dropped_run_leaves_nothing() {
-    use super::fake::{Recorder, eventually, new_token, survivors};
+    use super::fake::{PATIENCE, Recorder, eventually, new_token, survivors};
     use agentctl::supervise::{Limits, Run, SignalPolicy, run};
     let (name, token) = new_token();
     let env = [(name.into(), token.clone().into())].into();
@@ -260,7 +263,7 @@ fn a_dropped_run_leaves_nothing() {
     let cut =
         runtime.block_on(async { tokio::time::timeout(Duration::from_millis(500), run(of_fake, &mut seen)).await });
     assert!(cut.is_err());
-    eventually("no survivor", Duration::from_secs(2), || survivors(&token).is_empty());
+    eventually("no survivor", PATIENCE, || survivors(&token).is_empty());
 }
 
 #[test]
