@@ -143,8 +143,9 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
     };
     let why = supervision.supervise(&mut signals, run.output_closed).await?;
     let Supervision { tree, exit, tail, .. } = supervision;
-    if let Some(scratch) = scratch {
-        scratch.keep(tree.into_keeper());
+    match scratch {
+        Some(scratch) => scratch.keep(tree.into_keeper()),
+        None => tree.end().await,
     }
     Ok(Ending {
         why,

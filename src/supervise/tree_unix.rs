@@ -21,6 +21,8 @@ const GUARD_WAIT: Duration = Duration::from_secs(2);
 pub struct Keeper {
     pid: libc::pid_t,
     control: Option<File>,
+    /// How long whoever drops this waits for the guard's end.
+    patience: Duration,
 }
 
 impl Keeper {
@@ -40,8 +42,8 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.dismiss();
-        let give_up = Instant::now() + GUARD_WAIT;
-        wait_for_end(self.pid, GUARD_WAIT);
+        let give_up = Instant::now() + self.patience;
+        wait_for_end(self.pid, self.patience);
         let mut pause = Duration::from_micros(50);
         loop {
             let mut status = 0;
@@ -145,6 +147,7 @@ impl Tree {
         let keeper = Keeper {
             pid,
             control: Some(File::from(OwnedFd::from(control_write))),
+            patience: GUARD_WAIT,
         };
         let tree = Self {
             keeper,
@@ -218,6 +221,16 @@ impl Tree {
 
     pub fn resume(&mut self) {
         process_table::signal_descendants(self.keeper.pid, self.leader, libc::SIGCONT);
+    }
+
+    /// Has the guard end, and lets others run meanwhile.
+    pub async fn end(mut self) {
+        self.keeper.dismiss();
+        // Its end closes the pipe of its reports.
+        let end = async { while self.next_report().await.is_some() {} };
+        if tokio::time::timeout(GUARD_WAIT, end).await.is_err() {
+            self.keeper.patience = Duration::ZERO;
+        }
     }
 
     /// The guard alone, for who wants it to stay (a scratch directory).

@@ -124,6 +124,9 @@ impl Tree {
 
     pub fn resume(&mut self) {}
 
+    /// The job ends with its handle.
+    pub async fn end(self) {}
+
     pub fn into_keeper(self) -> Keeper {
         Keeper { _child: self.child }
     }

@@ -267,6 +267,82 @@ fn a_dropped_run_leaves_nothing() {
 }
 
 #[test]
+fn a_guard_that_does_not_end_holds_up_nobody_else() {
+    use super::fake::{PATIENCE, Recorder, eventually, new_token, survivors};
+    use agentctl::supervise::{Limits, Run, SignalPolicy, run};
+    use std::cell::Cell;
+    use std::time::Instant;
+    let (name, token) = new_token();
+    let env = [(name.into(), token.clone().into())].into();
+    let launch = agentctl::backend::Launch {
+        program: example("fake_agent"),
+        args: vec!["sleep 1000".into()],
+        env: Vec::new(),
+        env_file: None,
+        cwd: "/".into(),
+        stdin: agentctl::backend::Stdin::Closed,
+        files: Vec::new(),
+        stop: Stop::Terminate,
+    };
+    let limits = Limits {
+        timeout: Some(Duration::from_millis(ENOUGH_TO_BEGIN)),
+        grace: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let mut seen = Recorder::default();
+    let of_fake = Run {
+        launch: &launch,
+        env: &env,
+        limits: &limits,
+        signals: SignalPolicy::Leave,
+        keep_open: None,
+        scratch: None,
+        output_closed: None,
+    };
+    let ended = Cell::new(false);
+    let stuck = async {
+        run(of_fake, &mut seen).await.unwrap();
+        ended.set(true);
+    };
+    let sibling = async {
+        let agent = loop {
+            match survivors(&token).first() {
+                Some(agent) => break *agent,
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        };
+        let stat = std::fs::read_to_string(format!("/proc/{agent}/stat")).unwrap();
+        let guard: i32 = stat
+            .rsplit_once(") ")
+            .unwrap()
+            .1
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
+        // SAFETY: the guard of our own run.
+        unsafe { libc::kill(guard, libc::SIGSTOP) };
+        let mut longest = Duration::ZERO;
+        while !ended.get() {
+            let before = Instant::now();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            longest = longest.max(before.elapsed());
+        }
+        // SAFETY: as above; it is not reaped while it is stopped.
+        unsafe { libc::kill(guard, libc::SIGCONT) };
+        longest
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let ((), longest) = runtime.block_on(async { tokio::join!(stuck, sibling) });
+    assert!(longest < Duration::from_millis(1900), "{longest:?}");
+    eventually("no survivor", PATIENCE, || survivors(&token).is_empty());
+}
+
+#[test]
 fn many_programs_are_asked_side_by_side_within_their_caps() {
     use agentctl::supervise::{Probe, ProbeEnd, probe};
     let program = example("fake_agent");
