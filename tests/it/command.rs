@@ -1,97 +1,30 @@
 //! `agentctl run` as a script sees it: selection, exit codes, formats, dry runs, recordings. Only the mock agent and small
 //! shell scripts in the place of a CLI.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 
-/// A directory of its own, and agentctl in it.
-struct Place {
-    folder: tempfile::TempDir,
-}
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use assert_cmd::cargo::cargo_bin;
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
 
-impl Place {
-    fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
-    }
+use crate::desk::{Desk, Ended as _};
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
+/// A run of the mock agent, told as JSON.
+const RUN: [&str; 5] = ["run", "-b", "mock", "-o", "json"];
 
-    fn agentctl(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentctl"));
-        command
-            .args(args)
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("HOME", self.folder.path())
-            .env("PATH", "/usr/bin:/bin")
-            .env("AGENTCTL_STATE_DIR", self.path("state"))
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.agentctl(args).output().unwrap()
-    }
-
-    /// A CLI that prints this and exits with this code.
-    #[cfg(unix)]
-    fn script(&self, body: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
-        let path = self.path("cli");
-        std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    }
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap_or(-1)
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The result: the last line of stdout.
-fn result(output: &Output) -> serde_json::Value {
-    let text = stdout(output);
-    let line = text
-        .lines()
-        .last()
-        .unwrap_or_else(|| panic!("no result; stderr: {}", stderr(output)));
-    serde_json::from_str(line).unwrap()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
+/// What is wrong, as JSON tells it.
+fn kind(ended: &Assert) -> String {
+    ended.json()["error"]["kind"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn a_value_that_cannot_be_used_is_told_with_its_origin() {
-    let place = Place::new();
-    std::fs::write(
-        place.path("config.toml"),
+    let desk = Desk::new();
+    desk.file(
+        "config.toml",
         "[defaults]\nidle_timeout = \"soon\"\nadd_dirs = [\"gone\"]\n",
-    )
-    .unwrap();
-    let refused = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = place.agentctl(&["run", "-b", "mock", "hello"]);
-        let output = command
-            .args(arguments)
-            .envs(variables.iter().copied())
-            .output()
-            .unwrap();
-        assert_eq!(code(&output), 2);
-        stderr(&output)
-    };
+    );
     let file = [("AGENTCTL_CONFIG", "config.toml")];
     for (arguments, variables, told) in [
         (&["--timeout", "soon"][..], &[][..], "error: --timeout: "),
@@ -116,109 +49,75 @@ fn a_value_that_cannot_be_used_is_told_with_its_origin() {
             "error: --add-dir ",
         ),
     ] {
-        let said = refused(arguments, variables);
-        assert!(said.contains(told), "{told}: {said}");
+        let mut command = desk.agentctl(["run", "-b", "mock", "hello"]);
+        command.args(arguments).envs(variables.iter().copied());
+        command.assert().code(2).stderr(contains(told));
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn a_current_directory_that_is_gone_is_not_blamed_on_a_flag() {
-    let place = Place::new();
-    std::fs::create_dir(place.path("gone")).unwrap();
-    let script = format!(
-        "rmdir . ../gone; exec {} run -b mock hello",
-        env!("CARGO_BIN_EXE_agentctl")
-    );
-    let mut command = Command::new("/bin/sh");
-    let output = command
-        .args(["-c", &script])
-        .current_dir(place.path("gone"))
-        .output()
-        .unwrap();
-    assert_eq!(code(&output), 2);
-    let said = stderr(&output);
-    assert!(
-        said.contains("the current directory cannot be worked in") && !said.contains("--cwd ."),
-        "{said}"
-    );
+    let desk = Desk::new();
+    let gone = desk.path("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let mut command = desk.program("/bin/sh");
+    command.args(["-c", "rmdir . ../gone; exec agentctl run -b mock hello"]);
+    let ended = command.current_dir(gone).assert().code(2);
+    ended.stderr(contains("the current directory cannot be worked in").and(contains("--cwd .").not()));
 }
 
 #[test]
 fn the_mock_agent_answers_on_a_machine_with_nothing_installed() {
-    let output = Place::new().run(&["run", "-b", "mock", "hello"]);
-    assert_eq!(
-        (code(&output), stdout(&output).as_str(), stderr(&output).as_str()),
-        (0, "hello\n", "")
-    );
+    let ended = Desk::new().run(["run", "-b", "mock", "hello"]);
+    ended.code(0).stdout("hello\n").stderr("");
 }
 
 #[test]
 fn an_unknown_backend_is_a_usage_error_that_lists_the_valid_ones() {
-    let place = Place::new();
-    for output in [
-        place.run(&["run", "-b", "clade", "hi"]),
-        place
-            .agentctl(&["run", "hi"])
-            .env("AGENT_BACKEND", "clade")
-            .output()
-            .unwrap(),
-    ] {
-        assert_eq!(code(&output), 2);
+    let desk = Desk::new();
+    let mut by_variable = desk.agentctl(["run", "hi"]);
+    by_variable.env("AGENT_BACKEND", "clade");
+    for mut command in [desk.agentctl(["run", "-b", "clade", "hi"]), by_variable] {
+        let mut ended = command.assert().code(2);
         for name in ["claude", "codex", "gemini", "opencode", "pi", "mock"] {
-            assert!(stderr(&output).contains(name), "{}", stderr(&output));
+            ended = ended.stderr(contains(name));
         }
-        assert!(
-            stderr(&output).contains("did you mean `claude`?"),
-            "{}",
-            stderr(&output)
-        );
+        ended.stderr(contains("did you mean `claude`?"));
     }
 }
 
 #[test]
 fn the_default_backend_is_claude_and_a_missing_cli_is_exit_3_with_the_install_command() {
-    let output = Place::new().run(&["run", "-o", "json", "hi"]);
-    assert_eq!(code(&output), 3);
-    assert_eq!(result(&output)["error"]["kind"], "not_installed");
-    assert!(
-        stderr(&output).contains("Claude") && stderr(&output).contains("npm install"),
-        "{}",
-        stderr(&output)
-    );
+    let ended = Desk::new().run(["run", "-o", "json", "hi"]).code(3);
+    assert_eq!(kind(&ended), "not_installed");
+    ended.stderr(contains("Claude").and(contains("npm install")));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_path_that_cannot_be_run_is_exit_3_with_the_path() {
-    let place = Place::new();
-    std::fs::write(place.path("plain"), "no program").unwrap();
-    std::fs::write(place.path("script"), "#!/bin/sh\n").unwrap();
+    let desk = Desk::new();
     for (path, why, hint) in [
-        (place.path("plain"), "not executable", "AGENTCTL_CODEX_PATH"),
-        (place.path("script"), "not executable", "chmod +x "),
-        (place.path("none"), "nothing at", "AGENTCTL_CODEX_PATH"),
-        (place.path("."), "directory", "[backends.codex]"),
+        (
+            desk.file("plain", "no program"),
+            "not executable",
+            "AGENTCTL_CODEX_PATH",
+        ),
+        (desk.file("script", "#!/bin/sh\n"), "not executable", "chmod +x "),
+        (desk.path("none"), "nothing at", "AGENTCTL_CODEX_PATH"),
+        (desk.path("."), "directory", "[backends.codex]"),
     ] {
-        let output = place
-            .agentctl(&["run", "-b", "codex", "-o", "json", "hi"])
-            .env("BACKEND_CLI_PATH", &path)
-            .output()
-            .unwrap();
-        assert_eq!(code(&output), 3, "{}", stderr(&output));
-        assert!(
-            stderr(&output).contains(why) && stderr(&output).contains("Codex"),
-            "{}",
-            stderr(&output)
-        );
-        assert!(stderr(&output).contains(hint), "{}", stderr(&output));
+        let mut command = desk.agentctl(["run", "-b", "codex", "-o", "json", "hi"]);
+        let ended = command.env("BACKEND_CLI_PATH", &path).assert().code(3);
+        ended.stderr(contains(why).and(contains("Codex")).and(contains(hint)));
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn a_cli_that_dies_without_a_word_is_told_with_its_code_and_stderr() {
-    let place = Place::new();
+    let desk = Desk::new();
     for (backend, name) in [
         ("claude", "Claude"),
         ("codex", "Codex"),
@@ -230,10 +129,9 @@ fn a_cli_that_dies_without_a_word_is_told_with_its_code_and_stderr() {
             ("echo the disk is on fire >&2; exit 9", "the disk is on fire"),
             ("exit 9", "unknown error"),
         ] {
-            let cli = place.script(body);
-            let output = place.run(&["run", "-b", backend, "--cli-path", text(&cli), "-o", "json", "hi"]);
-            let result = result(&output);
-            assert_eq!(code(&output), 1, "{backend}: {}", stderr(&output));
+            let cli = desk.script("cli", &format!("#!/bin/sh\n{body}\n"));
+            let mut command = desk.agentctl(["run", "-b", backend, "-o", "json", "hi", "--cli-path"]);
+            let result = command.arg(cli).assert().code(1).json();
             assert_eq!(result["responseText"], format!("{name} CLI error (exit 9): {said}"));
             assert_eq!(
                 (&result["isError"], &result["error"]["kind"]),
@@ -246,18 +144,18 @@ fn a_cli_that_dies_without_a_word_is_told_with_its_code_and_stderr() {
 #[cfg(unix)]
 #[test]
 fn an_empty_answer_and_a_silent_success_are_no_success() {
-    let place = Place::new();
-    let cli = place.script("true");
-    let output = place.run(&["run", "-b", "pi", "--cli-path", text(&cli), "-o", "json", "hi"]);
-    assert_eq!((code(&output), &result(&output)["isError"]), (9, &true.into()));
-    let output = place.run(&["run", "-b", "mock", "-o", "json", "[[empty]]"]);
-    assert_eq!((code(&output), &result(&output)["error"]["kind"]), (1, &"agent".into()));
+    let desk = Desk::new();
+    let cli = desk.script("cli", "#!/bin/sh\ntrue\n");
+    let mut command = desk.agentctl(["run", "-b", "pi", "-o", "json", "hi", "--cli-path"]);
+    assert_eq!(command.arg(cli).assert().code(9).json()["isError"], true);
+    let ended = desk.agentctl(RUN).arg("[[empty]]").assert();
+    assert_eq!(kind(&ended.code(1)), "agent");
 }
 
 #[test]
 fn every_kind_of_failure_has_its_exit_code() {
-    let place = Place::new();
-    let table = [
+    let desk = Desk::new();
+    for (wanted, code) in [
         ("auth", 4),
         ("rate_limit", 5),
         ("overloaded", 5),
@@ -267,37 +165,26 @@ fn every_kind_of_failure_has_its_exit_code() {
         ("turn_limit", 6),
         ("permission_denied", 8),
         ("agent", 1),
-    ];
-    for (kind, expected) in table {
-        let output = place.run(&["run", "-b", "mock", "-o", "json", &format!("[[error:{kind}]]")]);
-        assert_eq!(
-            (code(&output), &result(&output)["error"]["kind"]),
-            (expected, &kind.into())
-        );
+    ] {
+        let ended = desk.agentctl(RUN).arg(format!("[[error:{wanted}]]")).assert();
+        assert_eq!(kind(&ended.code(code)), wanted);
     }
 }
 
 #[test]
 fn a_failure_that_the_mock_agent_does_not_know_is_told_with_those_it_knows() {
-    let output = Place::new().run(&["run", "-b", "mock", "[[error:rate-limit]]"]);
-    assert_eq!(code(&output), 1);
-    let told = stderr(&output);
-    assert!(
-        told.contains("knows no error `rate-limit`") && told.contains("rate_limit"),
-        "{told}"
-    );
+    let ended = Desk::new().run(["run", "-b", "mock", "[[error:rate-limit]]"]).code(1);
+    ended.stderr(contains("knows no error `rate-limit`").and(contains("rate_limit")));
 }
 
 #[test]
 fn the_three_formats_tell_the_same() {
-    let place = Place::new();
+    let desk = Desk::new();
     let prompt = "[[think:hm]] [[tool:ls]] [[say:two words]]";
-    assert_eq!(stdout(&place.run(&["run", "-b", "mock", prompt])), "two words\n");
-    assert_eq!(
-        result(&place.run(&["run", "-b", "mock", "-o", "json", prompt]))["responseText"],
-        "two words"
-    );
-    let stream = stdout(&place.run(&["run", "-b", "mock", "-o", "stream-json", prompt]));
+    desk.run(["run", "-b", "mock", prompt]).stdout("two words\n");
+    let result = desk.agentctl(RUN).arg(prompt).assert().json();
+    assert_eq!(result["responseText"], "two words");
+    let stream = desk.run(["run", "-b", "mock", "-o", "stream-json", prompt]).out();
     let types: Vec<String> = stream
         .lines()
         .map(|line| {
@@ -324,89 +211,55 @@ fn the_three_formats_tell_the_same() {
 
 #[test]
 fn a_dry_run_prints_a_command_and_spawns_nothing() {
-    let place = Place::new();
-    let output = place
-        .agentctl(&[
-            "run",
-            "-b",
-            "mock",
-            "--dry-run",
-            "-e",
-            "API_KEY=sk-secret-value",
-            "a 'prompt'",
-        ])
-        .output()
-        .unwrap();
-    assert_eq!(code(&output), 0);
-    assert!(
-        stdout(&output).contains("__mock") && !stdout(&output).contains("sk-secret-value"),
-        "{}",
-        stdout(&output)
-    );
-    let output = place.run(&["run", "-b", "mock", "--dry-run", "-o", "json", "hello"]);
-    let view = result(&output);
+    let desk = Desk::new();
+    let mut command = desk.agentctl(["run", "-b", "mock", "--dry-run", "a 'prompt'"]);
+    let ended = command.args(["-e", "API_KEY=sk-secret-value"]).assert().code(0);
+    ended.stdout(contains("__mock").and(contains("sk-secret-value").not()));
+    let view = desk.agentctl(RUN).args(["--dry-run", "hello"]).assert().json();
     assert_eq!(view["stdinBytes"], 5);
     assert!(view["argv"].as_array().unwrap().contains(&"__mock".into()));
-    assert!(!place.path("state/sessions").exists(), "nothing is stored");
+    assert!(!desk.path("state/sessions").exists(), "nothing is stored");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_dry_run_can_be_typed_into_a_shell() {
-    let place = Place::new();
-    let cli = place.script("printf '%s|%s|%s' \"$1\" \"$MINE\" \"${GEMINI_SANDBOX-gone}\"");
+    let desk = Desk::new();
+    let script = "#!/bin/sh\nprintf '%s|%s|%s' \"$1\" \"$MINE\" \"${GEMINI_SANDBOX-gone}\"\n";
+    let cli = desk.script("cli", script);
     for backend in ["claude", "codex", "gemini", "opencode", "pi"] {
-        let args = [
-            "run",
-            "-b",
-            backend,
-            "--dry-run",
-            "-e",
-            "MINE=a b",
-            "-P",
-            "read-only",
-            "hi",
-        ];
-        let shown = place.agentctl(&args).env("BACKEND_CLI_PATH", &cli).output().unwrap();
-        let line = stdout(&shown);
+        let mut command = desk.agentctl(["run", "-b", backend, "-P", "read-only", "hi"]);
+        command
+            .args(["--dry-run", "-e", "MINE=a b"])
+            .env("BACKEND_CLI_PATH", &cli);
+        let line = command.assert().out();
         assert_eq!(line.lines().count(), 1, "{line}");
-        let mut shell = Command::new("/bin/sh");
-        let typed = shell.args(["-c", &line]).stdin(Stdio::null()).output().unwrap();
-        assert!(stdout(&typed).contains("|a b|"), "{line}: {typed:?}");
+        let typed = desk.program("/bin/sh").args(["-c", &line]).assert();
+        typed.stdout(contains("|a b|"));
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn neither_a_dry_run_nor_verbose_shows_what_servers_and_arguments_keep_secret() {
-    let place = Place::new();
-    let cli = place.script("exit 1");
+    let desk = Desk::new();
+    let cli = desk.script("cli", "#!/bin/sh\nexit 1\n");
     let servers = r#"{"mcpServers":{
         "a":{"command":"x","env":{"ANY":"in-\"env"},"args":["--token","in-server-args"]},
         "b":{"url":"https://host/?token=in-address","headers":{"Authorization":"Bearer in-header"}}}}"#;
-    std::fs::write(place.path("mcp.json"), servers).unwrap();
+    desk.file("mcp.json", servers);
     let declared =
         "[backends.own]\nprogram = \"own\"\ndialect = \"text\"\nargs = [\"--api-key\", \"in-declaration\"]\n";
-    std::fs::write(place.path("config.toml"), declared).unwrap();
+    let config = desk.file("config.toml", declared);
     for backend in ["claude", "codex", "gemini", "opencode", "pi", "own"] {
         for way in ["--dry-run", "--dry-run -o json", "-v"] {
-            let mut args = vec!["run", "-b", backend, "--mcp-config", "mcp.json", "hi"];
-            args.extend(way.split(' '));
-            args.extend([
-                "-e",
-                "MY_TOKEN=in-variable",
-                "--",
-                "--api-key=in-argument",
-                "--password",
-                "in-next",
-            ]);
-            let mut command = place.agentctl(&args);
-            command
-                .env("BACKEND_CLI_PATH", &cli)
-                .env("AGENTCTL_CONFIG", place.path("config.toml"));
+            let mut command = desk.agentctl(["run", "-b", backend, "--mcp-config", "mcp.json", "hi"]);
+            command.args(way.split(' ')).args(["-e", "MY_TOKEN=in-variable"]);
+            command.args(["--", "--api-key=in-argument", "--password", "in-next"]);
+            command.env("BACKEND_CLI_PATH", &cli).env("AGENTCTL_CONFIG", &config);
             let configuration = r#"{"provider":{"x":{"options":{"apiKey":"in-configuration"}}}}"#;
-            let output = command.env("OPENCODE_CONFIG_CONTENT", configuration).output().unwrap();
-            let all = stdout(&output) + &stderr(&output);
+            let ended = command.env("OPENCODE_CONFIG_CONTENT", configuration).assert();
+            let all = ended.out() + &ended.err();
             assert!(all.contains("***"), "{backend} {way}: {all}");
             for secret in [
                 "env",
@@ -431,51 +284,34 @@ fn neither_a_dry_run_nor_verbose_shows_what_servers_and_arguments_keep_secret() 
 
 #[test]
 fn verbose_shows_the_command_and_raw_lines_without_secrets() {
-    let place = Place::new();
-    let mut command = place.agentctl(&["run", "-b", "mock", "-v", "[[say:key sk-secret-value end]]"]);
-    let output = command.env("ANTHROPIC_API_KEY", "sk-secret-value").output().unwrap();
-    assert!(
-        stderr(&output).contains("+ cd ") && stderr(&output).contains("< {"),
-        "{}",
-        stderr(&output)
-    );
-    assert!(!stderr(&output).contains("sk-secret-value"), "{}", stderr(&output));
-    assert!(
-        stdout(&output).contains("sk-secret-value"),
-        "the answer is what the agent said"
-    );
+    let desk = Desk::new();
+    let mut command = desk.agentctl(["run", "-b", "mock", "-v", "[[say:key sk-secret-value end]]"]);
+    let ended = command.env("ANTHROPIC_API_KEY", "sk-secret-value").assert();
+    let ended = ended.stderr(contains("+ cd ").and(contains("< {")));
+    let ended = ended.stderr(contains("sk-secret-value").not());
+    // The answer is what the agent said.
+    ended.stdout(contains("sk-secret-value"));
 }
 
 #[test]
 fn raw_events_come_with_every_line_of_the_cli() {
-    let output = Place::new().run(&["run", "-b", "mock", "-o", "stream-json", "--raw-events", "hi"]);
-    let raw = stdout(&output)
-        .lines()
-        .filter(|line| line.starts_with("{\"type\":\"raw\""))
-        .count();
-    assert_eq!(raw, 4, "init, turn, text, done: {}", stdout(&output));
+    let run = ["run", "-b", "mock", "-o", "stream-json", "--raw-events", "hi"];
+    let told = Desk::new().run(run).out();
+    let raw = told.lines().filter(|line| line.starts_with("{\"type\":\"raw\""));
+    assert_eq!(raw.count(), 4, "init, turn, text, done: {told}");
 }
 
 #[test]
 fn markers_are_found_over_chunks_and_media_is_taken_out() {
-    let place = Place::new();
-    let found = |args: &[&str]| {
-        result(&place.run(&[&["run", "-b", "mock", "-o", "json"], args].concat()))["markerDetected"].clone()
-    };
+    let desk = Desk::new();
+    let result = |args: &[&str]| desk.agentctl(RUN).args(args).assert().json();
+    let found = |args: &[&str]| result(args)["markerDetected"].clone();
     assert_eq!(found(&["[[say:all ORCHESTRA_]] [[say:COMPLETE]]", "--marker"]), true);
     assert_eq!(found(&["[[say:not yet]]", "--marker"]), false);
     assert_eq!(found(&["[[say:it is DONE now]]", "--marker=IS DONE"]), false);
     assert_eq!(found(&["[[say:it is DONE now]]", "--marker=is DONE"]), true);
     assert_eq!(found(&["hello"]), serde_json::Value::Null);
-    let media = result(&place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "-o",
-        "json",
-        "--media",
-        "[[say:See MEDIA:/tmp/a.png now]]",
-    ]));
+    let media = result(&["--media", "[[say:See MEDIA:/tmp/a.png now]]"]);
     assert_eq!(
         (&media["responseText"], &media["media"]),
         (&"See now".into(), &serde_json::json!(["/tmp/a.png"]))
@@ -484,43 +320,27 @@ fn markers_are_found_over_chunks_and_media_is_taken_out() {
 
 #[test]
 fn a_recording_plays_back_the_same_events_offline() {
-    let place = Place::new();
-    let file = place.path("recording");
+    let desk = Desk::new();
     let prompt = "[[think:hm]] [[tool:ls]] [[say:done]]";
-    let events = |output: &Output| {
-        stdout(output)
-            .lines()
-            .filter(|line| line.contains("tool_") || line.contains("\"text\""))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+    let run = |args: &[&str]| {
+        let mut command = desk.agentctl(["run", "-b", "mock", "-o", "stream-json"]);
+        command.args(args).assert()
     };
-    let recorded = place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "-o",
-        "stream-json",
-        "--record",
-        text(&file),
-        prompt,
-    ]);
-    let played = place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "-o",
-        "stream-json",
-        "--option",
-        &format!("transcript={}", file.display()),
-        "anything",
-    ]);
-    assert_eq!(code(&played), 0, "{}", stderr(&played));
-    assert_eq!(events(&played), events(&recorded));
+    let events = |ended: &Assert| {
+        let told = ended.out();
+        let events = told.lines();
+        let events = events.filter(|line| line.contains("tool_") || line.contains("\"text\""));
+        events.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let file = desk.path("recording").display().to_string();
+    let recorded = run(&["--record", &file, prompt]);
+    let played = run(&["--option", &format!("transcript={file}"), "anything"]);
+    assert_eq!(events(&played.code(0)), events(&recorded));
 }
 
 #[test]
 fn the_raw_output_of_a_cli_plays_with_its_dialect() {
-    let place = Place::new();
+    let desk = Desk::new();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/codex");
     let case = std::fs::read_dir(&fixtures)
         .unwrap()
@@ -528,63 +348,34 @@ fn the_raw_output_of_a_cli_plays_with_its_dialect() {
         .find(|path| path.ends_with("plain-json"))
         .unwrap();
     let transcript = format!("transcript={}", case.join("stdout").display());
-    let output = place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "-o",
-        "json",
-        "--option",
-        &transcript,
-        "--option",
-        "dialect=codex",
-        "x",
-    ]);
-    assert_eq!(
-        (code(&output), &result(&output)["responseText"]),
-        (0, &"Hi there".into()),
-        "{}",
-        stderr(&output)
-    );
-    let output = place.run(&["run", "-b", "mock", "-o", "json", "--option", &transcript, "x"]);
-    assert_eq!(code(&output), 1);
-    assert!(stderr(&output).contains("dialect=NAME"), "{}", stderr(&output));
+    let play = || {
+        let mut command = desk.agentctl(RUN);
+        command.args(["--option", &transcript, "x"]);
+        command
+    };
+    let result = play().args(["--option", "dialect=codex"]).assert().code(0).json();
+    assert_eq!(result["responseText"], "Hi there");
+    play().assert().code(1).stderr(contains("dialect=NAME"));
 }
 
 #[test]
 fn what_the_backend_cannot_do_is_a_warning_and_with_strict_an_error() {
-    let place = Place::new();
-    std::fs::write(place.path("mcp.json"), r#"{"mcpServers":{"a":{"command":"x"}}}"#).unwrap();
-    let lenient = place.run(&["run", "-b", "mock", "-o", "json", "--mcp-config", "mcp.json", "hi"]);
-    assert_eq!(code(&lenient), 0, "{}", stderr(&lenient));
-    assert!(
-        result(&lenient)["warnings"][0]
-            .as_str()
-            .unwrap()
-            .contains("--mcp-config")
-    );
-    assert!(
-        stderr(&lenient).contains("warning: Mock cannot honour --mcp-config"),
-        "{}",
-        stderr(&lenient)
-    );
-    let strict = place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "-o",
-        "json",
-        "--strict",
-        "--mcp-config",
-        "mcp.json",
-        "hi",
-    ]);
-    assert_eq!((code(&strict), &result(&strict)["error"]["kind"]), (2, &"usage".into()));
+    let desk = Desk::new();
+    desk.file("mcp.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#);
+    let run = |args: &[&str]| {
+        let mut command = desk.agentctl(RUN);
+        command.args(["--mcp-config", "mcp.json", "hi"]).args(args).assert()
+    };
+    let lenient = run(&[]).code(0);
+    let warnings = lenient.json()["warnings"].clone();
+    assert!(warnings[0].as_str().unwrap().contains("--mcp-config"));
+    lenient.stderr(contains("warning: Mock cannot honour --mcp-config"));
+    assert_eq!(kind(&run(&["--strict"]).code(2)), "usage");
 }
 
 #[test]
 fn wrong_values_are_usage_errors_that_name_what_is_wrong() {
-    let place = Place::new();
+    let desk = Desk::new();
     for (args, said) in [
         (&["run", "-b", "mock", "-P", "ask", "hi"][..], "reserved"),
         (&["run", "-b", "mock", "-P", "root", "hi"], "read-only"),
@@ -598,47 +389,37 @@ fn wrong_values_are_usage_errors_that_name_what_is_wrong() {
         (&["run", "-b", "mock", "   "], "no prompt"),
         (&["resume", "hi"], "hi"),
     ] {
-        let output = place.run(args);
-        assert!([2, 7].contains(&code(&output)), "{args:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
+        desk.run(args).code(&[2, 7][..]).stderr(contains(said));
     }
 }
 
 #[test]
 fn environment_and_flags_choose_model_turns_and_tools() {
-    let place = Place::new();
-    let mut command = place.agentctl(&["run", "-o", "json", "[[tool:ls]] [[loop]]"]);
+    let desk = Desk::new();
+    let mut command = desk.agentctl(["run", "-o", "json", "[[tool:ls]] [[loop]]"]);
     command
         .env("AGENT_BACKEND", "mock")
         .env("BACKEND_MODEL", "small")
         .env("BACKEND_MAX_TURNS", "2")
         .env("ALLOWED_TOOLS", "read,write");
-    let output = command.output().unwrap();
-    let told = result(&output);
-    assert_eq!(
-        (code(&output), &told["model"], &told["turns"]),
-        (6, &"small".into(), &2.into())
-    );
+    let told = command.assert().code(6).json();
+    assert_eq!((&told["model"], &told["turns"]), (&"small".into(), &2.into()));
     assert_eq!(told["deniedTools"][0]["kind"], "bash");
-    let output = place
-        .agentctl(&["run", "-m", "large", "-o", "json", "hi"])
-        .env("AGENT_BACKEND", "mock")
-        .env("BACKEND_MODEL", "small")
-        .output()
-        .unwrap();
-    assert_eq!(result(&output)["model"], "large");
+    let mut command = desk.agentctl(["run", "-m", "large", "-o", "json", "hi"]);
+    command.env("AGENT_BACKEND", "mock").env("BACKEND_MODEL", "small");
+    assert_eq!(command.assert().json()["model"], "large");
 }
 
 #[test]
 fn the_library_runs_an_agent_and_goes_on_with_the_conversation() {
     use agentctl::agent::{Agent, Prompt};
-    let place = Place::new();
+    let desk = Desk::new();
     let agent = Agent::new("mock")
         .unwrap()
-        .cli_path(env!("CARGO_BIN_EXE_agentctl"))
-        .env("AGENTCTL_STATE_DIR", place.path("state"));
+        .cli_path(cargo_bin!("agentctl"))
+        .env("AGENTCTL_STATE_DIR", desk.path("state"));
     assert_eq!(agent.name(), "mock");
-    assert_eq!(agent.validate().unwrap(), Path::new(env!("CARGO_BIN_EXE_agentctl")));
+    assert_eq!(agent.validate().unwrap(), cargo_bin!("agentctl"));
     let mut heard = String::new();
     let first = agent.execute(Prompt::new("[[system]]").system("be brief"), |event| {
         if let agentctl::event::Event::Text { text } = event {

@@ -8,7 +8,6 @@ mod command;
 #[cfg(unix)]
 mod config;
 mod contract;
-#[cfg(unix)]
 mod desk;
 #[cfg(unix)]
 mod doctor;
