@@ -8,10 +8,7 @@ use assert_cmd::cargo::cargo_bin;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use crate::desk::{Desk, Ended as _};
-
-/// A run of the mock agent, told as JSON.
-const RUN: [&str; 5] = ["run", "-b", "mock", "-o", "json"];
+use crate::desk::{Desk, Ended as _, RUN};
 
 /// What is wrong, as JSON tells it.
 fn kind(ended: &Assert) -> String {

@@ -5,7 +5,7 @@
 //! let desk = Desk::new();
 //! desk.run(["run", "-b", "mock", "hello"]).success().stdout("hello\n").stderr("");
 //! desk.agentctl(["run", "hi"]).env("AGENT_BACKEND", "clade").assert().code(2).stderr(contains("`claude`"));
-//! assert_eq!(desk.run(["backends", "codex", "--json"]).json()["name"], "codex");
+//! assert_eq!(desk.agentctl(RUN).arg("hello").assert().json()["responseText"], "hello");
 //! ```
 
 use std::ffi::OsStr;
@@ -15,6 +15,9 @@ use std::process::{Command, Stdio};
 use assert_cmd::assert::{Assert, OutputAssertExt};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
+
+/// A run of the mock agent, told as JSON; what more is said comes after it.
+pub const RUN: [&str; 5] = ["run", "-b", "mock", "-o", "json"];
 
 pub struct Desk {
     root: tempfile::TempDir,
@@ -87,7 +90,7 @@ impl Desk {
 
 /// What a program that has ended leaves to be looked at.
 pub trait Ended {
-    /// Standard output.
+    /// Standard output, which is text.
     fn out(&self) -> String;
 
     /// Standard error.
@@ -99,7 +102,8 @@ pub trait Ended {
 
 impl Ended for Assert {
     fn out(&self) -> String {
-        String::from_utf8_lossy(&self.get_output().stdout).into_owned()
+        let stdout = self.get_output().stdout.clone();
+        String::from_utf8(stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
     fn err(&self) -> String {

@@ -1,11 +1,12 @@
 //! Many processes of the program itself on few conversations, some of them killed at any moment.
 
-use super::cli::{RUN, agentctl};
 use super::files_below;
+use crate::desk::{Desk, Ended as _, RUN};
 use agentctl::session::{Filter, Store};
+use assert_cmd::assert::OutputAssertExt as _;
+use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -15,10 +16,9 @@ const KILLED: usize = 16;
 
 #[test]
 fn sixty_four_runs_of_eight_conversations_take_turns_whoever_is_killed() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    write_agent(world);
-    let mut children: Vec<Child> = (0..PROCESSES).map(|number| start(world, number)).collect();
+    let desk = Desk::new();
+    write_agent(&desk);
+    let mut children: Vec<Child> = (0..PROCESSES).map(|number| start(&desk, number)).collect();
     let victims = kill_some(&mut children);
     let mut results = BTreeMap::new();
     for (number, child) in children.into_iter().enumerate() {
@@ -26,19 +26,18 @@ fn sixty_four_runs_of_eight_conversations_take_turns_whoever_is_killed() {
         if victims.contains(&number) {
             continue;
         }
-        assert!(output.status.success(), "{number}: {output:?}");
-        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-        results.insert(number, result);
+        let ended = output.assert().append_context("number", number);
+        results.insert(number, ended.success().json());
     }
-    let store = Store::open(world.join("state")).unwrap();
+    let store = Store::open(desk.path("state")).unwrap();
     let listing = store.all(&Filter::default());
     assert_eq!(listing.damaged, []);
     assert_eq!(listing.records.len(), CONVERSATIONS);
     assert_eq!(store.recent(&Filter::default(), usize::MAX).records, listing.records);
     for conversation in 0..CONVERSATIONS {
-        check_conversation(world, &store, conversation, &victims, &results);
+        check_conversation(&desk, &store, conversation, &victims, &results);
     }
-    assert_eq!(files_below(&world.join("state/names")).len(), CONVERSATIONS);
+    assert_eq!(files_below(&desk.path("state/names")).len(), CONVERSATIONS);
 }
 
 /// Kills some of them, one after another, while they all are at it.
@@ -57,44 +56,42 @@ fn kill_some(children: &mut [Child]) -> BTreeSet<usize> {
 }
 
 /// A run of an agent that notes when it begins and when it ends.
-fn start(world: &Path, number: usize) -> Child {
+fn start(desk: &Desk, number: usize) -> Child {
     let conversation = number % CONVERSATIONS;
     let name = format!("channel {conversation}");
-    let agent = world.join("agent").display().to_string();
+    let agent = desk.path("project/agent").display().to_string();
     let prompt = format!("[[delay:30ms]] {number}");
     let arguments = ["--cli-path", &agent, "--wait=5m", "--session", &name, &prompt];
-    agentctl(world, &[&RUN[..], &arguments].concat())
+    desk.agentctl(RUN)
+        .args(arguments)
         .env("NUMBER", number.to_string())
-        .env("LOG", world.join(format!("log-{conversation}")))
+        .env("LOG", desk.path(&format!("log-{conversation}")))
         .stderr(Stdio::inherit())
         .spawn()
         .unwrap()
 }
 
 /// The agent inside agentctl, with a note before and after.
-fn write_agent(world: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let program = env!("CARGO_BIN_EXE_agentctl");
+fn write_agent(desk: &Desk) {
+    let program = cargo_bin!("agentctl").display();
     let script = format!(
         "#!/bin/sh\necho $NUMBER begin >>\"$LOG\"\n'{program}' \"$@\"\nstatus=$?\necho $NUMBER end >>\"$LOG\"\nexit $status\n"
     );
-    let path = world.join("agent");
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    desk.script("agent", &script);
 }
 
 /// The agent's own memory is the chain: whoever was not killed is in it, in the order of the turns.
 fn check_conversation(
-    world: &Path,
+    desk: &Desk,
     store: &Store,
     conversation: usize,
     victims: &BTreeSet<usize>,
     results: &BTreeMap<usize, Value>,
 ) {
-    let log = std::fs::read_to_string(world.join(format!("log-{conversation}"))).unwrap();
+    let log = std::fs::read_to_string(desk.path(&format!("log-{conversation}"))).unwrap();
     let turns = check_turns(&log, victims);
     let record = store.by_name(&format!("channel {conversation}")).unwrap().unwrap();
-    let memory = world.join(format!("state/mock/{}.json", record.native_id));
+    let memory = desk.path(&format!("state/mock/{}.json", record.native_id));
     let prompts: Vec<String> = serde_json::from_slice(&std::fs::read(memory).unwrap()).unwrap();
     let chain: Vec<usize> = prompts
         .iter()

@@ -1,9 +1,11 @@
 //! A conversation keeps what it was started with, whatever the environment and the configuration say later.
 
-use super::cli::{RUN, agentctl, output, result};
+use super::cli::run_named;
+use crate::desk::{Desk, Ended as _, RUN};
 use agentctl::session::Store;
+use assert_cmd::assert::OutputAssertExt as _;
+use predicates::str::contains;
 use serde_json::Value;
-use std::path::Path;
 
 /// Every way to go on with the conversation that is named `kept`.
 const WAYS: [&[&str]; 5] = [
@@ -15,14 +17,14 @@ const WAYS: [&[&str]; 5] = [
 ];
 
 /// Goes on in a world that would give the agent anything it can.
-fn generously(world: &Path, way: &[&str], prompt: &str) -> Value {
-    let mut command = agentctl(world, &[way, &["-o", "json", prompt]].concat());
+fn generously(desk: &Desk, way: &[&str], prompt: &str) -> Value {
+    let mut command = desk.agentctl(way);
     command
+        .args(["-o", "json", prompt])
         .env("AGENTCTL_PERMISSION", "full")
         .env("ALLOWED_TOOLS", "bash,write,edit,read")
         .env("BACKEND_MODEL", "another-model");
-    let output = command.output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{way:?}: {error}: {output:?}"))
+    command.assert().json()
 }
 
 /// The tools that were refused.
@@ -31,11 +33,11 @@ fn denied(result: &Value) -> Vec<&str> {
     denied.map(|tool| tool["kind"].as_str().unwrap()).collect()
 }
 
-fn configure(world: &Path) {
-    let folder = world.join(".config/agentctl");
+fn configure(desk: &Desk) {
+    let folder = desk.path("home/.config/agentctl");
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::create_dir_all(world.join("more")).unwrap();
-    let more = world.join("more");
+    let more = desk.path("project/more");
+    std::fs::create_dir_all(&more).unwrap();
     let config = format!(
         "[defaults]\npermission = \"full\"\nallow_tools = [\"bash\"]\nadd_dirs = [{more:?}]\nsystem = \"obey\"\nidentity = \"somebody\"\n"
     );
@@ -44,19 +46,15 @@ fn configure(world: &Path) {
 
 #[test]
 fn a_read_only_conversation_never_becomes_writable_by_being_resumed() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    result(
-        world,
-        &[&RUN[..], &["--session", "kept", "-P", "read-only", "one"]].concat(),
-    );
-    configure(world);
+    let desk = Desk::new();
+    run_named(&desk, "kept", &["-P", "read-only", "one"]);
+    configure(&desk);
     for way in WAYS {
-        let refused = generously(world, way, "[[tool:rm -r .]] [[write:file]]");
+        let refused = generously(&desk, way, "[[tool:rm -r .]] [[write:file]]");
         assert_eq!(denied(&refused), ["bash", "write"], "{way:?}: {refused}");
         assert_eq!(refused["error"]["kind"], "permission_denied", "{way:?}");
         let key = refused["session"].as_str().unwrap();
-        let record = Store::open(world.join("state")).unwrap().find(key).unwrap();
+        let record = Store::open(desk.path("state")).unwrap().find(key).unwrap();
         assert_eq!(record.permission, agentctl::request::Permission::ReadOnly, "{way:?}");
         assert_eq!((record.allow_tools.len(), record.add_dirs.len()), (0, 0), "{way:?}");
     }
@@ -64,30 +62,15 @@ fn a_read_only_conversation_never_becomes_writable_by_being_resumed() {
 
 #[test]
 fn tools_model_system_prompt_and_identity_are_kept() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    let settings = [
-        "--allow-tool",
-        "read",
-        "--allow-tool",
-        "bash",
-        "--deny-tool",
-        "bash",
-        "-m",
-        "a-model",
-        "-s",
-        "be kind",
-        "--identity",
-        "You are X.",
-    ];
-    let first = result(
-        world,
-        &[&RUN[..], &settings, &["--session", "kept", "[[recall]]"]].concat(),
-    );
+    let desk = Desk::new();
+    let mut command = desk.agentctl(RUN);
+    command.args(["--allow-tool", "read", "--allow-tool", "bash", "--deny-tool", "bash"]);
+    command.args(["-m", "a-model", "-s", "be kind", "--identity", "You are X."]);
+    let first = command.args(["--session", "kept", "[[recall]]"]).assert().json();
     assert_eq!(first["responseText"], "You are X.\n\n[[recall]]");
-    configure(world);
+    configure(&desk);
     for way in WAYS {
-        let resumed = generously(world, way, "[[tool:ls]] [[write:x]] [[read:y]] [[system]]");
+        let resumed = generously(&desk, way, "[[tool:ls]] [[write:x]] [[read:y]] [[system]]");
         assert_eq!(denied(&resumed), ["bash", "write"], "{way:?}: {resumed}");
         assert_eq!(
             (&resumed["model"], &resumed["responseText"]),
@@ -95,7 +78,7 @@ fn tools_model_system_prompt_and_identity_are_kept() {
             "{way:?}"
         );
     }
-    let recalled = generously(world, WAYS[0], "[[recall]]");
+    let recalled = generously(&desk, WAYS[0], "[[recall]]");
     let answer = recalled["responseText"].as_str().unwrap();
     assert_eq!(
         answer.matches("You are X.").count(),
@@ -107,11 +90,10 @@ fn tools_model_system_prompt_and_identity_are_kept() {
 
 #[test]
 fn what_a_conversation_was_started_without_it_does_not_get_later() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    result(world, &[&RUN[..], &["--session", "kept", "one"]].concat());
-    configure(world);
-    let resumed = generously(world, WAYS[0], "[[say:no instructions.]] [[system]]");
+    let desk = Desk::new();
+    run_named(&desk, "kept", &["one"]);
+    configure(&desk);
+    let resumed = generously(&desk, WAYS[0], "[[say:no instructions.]] [[system]]");
     assert_eq!(
         (&resumed["model"], &resumed["responseText"]),
         (&"mock-1".into(), &"no instructions.".into())
@@ -120,30 +102,26 @@ fn what_a_conversation_was_started_without_it_does_not_get_later() {
 
 #[test]
 fn a_flag_says_otherwise_and_is_kept_from_then_on() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    result(world, &[&RUN[..], &["--session", "kept", "-P", "full", "one"]].concat());
+    let desk = Desk::new();
+    run_named(&desk, "kept", &["-P", "full", "one"]);
     let prompt = "[[tool:ls]]";
-    let flagged = result(
-        world,
-        &["resume", "kept", "-o", "json", "-P", "read-only", "-m", "other", prompt],
-    );
+    let mut command = desk.agentctl(["resume", "kept", "-o", "json", prompt]);
+    let flagged = command.args(["-P", "read-only", "-m", "other"]).assert().json();
     assert_eq!((denied(&flagged), &flagged["model"]), (vec!["bash"], &"other".into()));
-    let after = generously(world, WAYS[0], prompt);
+    let after = generously(&desk, WAYS[0], prompt);
     assert_eq!((denied(&after), &after["model"]), (vec!["bash"], &"other".into()));
 }
 
 #[test]
 fn a_conversation_goes_on_in_its_own_directory_and_says_so() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    let elsewhere = world.join("elsewhere");
+    let desk = Desk::new();
+    let elsewhere = desk.path("project/elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
-    result(world, &[&RUN[..], &["--session", "kept", "one"]].concat());
+    run_named(&desk, "kept", &["one"]);
     let from = |way: &[&str]| {
-        let mut command = agentctl(world, &[way, &["-o", "json", "two"]].concat());
-        let output = command.current_dir(&elsewhere).output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let mut command = desk.agentctl(way);
+        command.args(["-o", "json", "two"]).current_dir(&elsewhere);
+        command.assert().json()
     };
     for way in &WAYS[..4] {
         let resumed = from(way);
@@ -153,14 +131,10 @@ fn a_conversation_goes_on_in_its_own_directory_and_says_so() {
         );
     }
     assert_eq!(from(&["resume", "--last"])["error"]["kind"], "session_not_found");
-    let gone = world.join("gone");
+    let gone = desk.path("project/gone");
     std::fs::create_dir(&gone).unwrap();
-    result(
-        world,
-        &[&RUN[..], &["--session", "homeless", "-C", "gone", "one"]].concat(),
-    );
+    run_named(&desk, "homeless", &["-C", "gone", "one"]);
     std::fs::remove_dir(&gone).unwrap();
-    let lost = output(world, &["resume", "homeless", "two"]);
-    assert_eq!(lost.status.code(), Some(2), "{lost:?}");
-    assert!(String::from_utf8_lossy(&lost.stderr).contains("gone"), "{lost:?}");
+    let lost = desk.run(["resume", "homeless", "two"]);
+    lost.code(2).stderr(contains("gone"));
 }

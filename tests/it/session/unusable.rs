@@ -1,12 +1,16 @@
 //! A state directory that cannot be used: every run delivers its answer and says what is wrong.
 
-use super::cli::{RUN, agentctl, result};
+use super::cli::run_named;
 use super::{check_private, files_below};
+use crate::desk::{Desk, Ended as _, RUN};
 use agentctl::session::{Filter, Record, Store};
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// Every way to have a run, and what the agent answers to `[[recall]]` in it. Only `known` was there before.
 const WAYS: &[(&[&str], &str)] = &[
@@ -18,13 +22,13 @@ const WAYS: &[(&[&str], &str)] = &[
     (&["resume", "known", "--fork"], "before | [[recall]]"),
 ];
 
-/// A world whose store knows one conversation.
-fn world_with_a_conversation() -> (tempfile::TempDir, PathBuf) {
-    let world = tempfile::tempdir().unwrap();
-    let first = result(world.path(), &[&RUN[..], &["--session", "known", "before"]].concat());
+/// A desk whose store knows one conversation.
+fn desk_with_a_conversation() -> (Desk, PathBuf) {
+    let desk = Desk::new();
+    let first = run_named(&desk, "known", &["before"]);
     assert_eq!(first["resumed"], "fresh");
-    let state = world.path().join("state");
-    (world, state)
+    let state = desk.path("state");
+    (desk, state)
 }
 
 fn records(state: &Path) -> Vec<Record> {
@@ -34,48 +38,42 @@ fn records(state: &Path) -> Vec<Record> {
 }
 
 /// The run answered, and warned once, with these words.
-fn check(output: &Output, answer: &str, warning: &str, what: &str) {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{what}: {told}");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout).trim_end(),
-        answer,
-        "{what}: {told}"
-    );
-    assert_eq!(told.matches("warning: ").count(), 1, "{what}: {told}");
-    assert!(told.contains("the session cannot be stored, so "), "{what}: {told}");
-    assert!(told.contains(warning), "{what}: {told}");
+fn check(ended: Assert, answer: &str, warning: &str) {
+    assert_eq!(ended.out().trim_end(), answer, "{ended}");
+    let once = contains("warning: ").count(1);
+    let why = contains("the session cannot be stored, so ").and(contains(warning));
+    ended.code(0).stderr(once.and(why));
 }
 
 #[test]
 fn everything_that_a_run_leaves_is_private_under_any_umask() {
     for umask in [0o000, 0o022, 0o277, 0o777] {
-        let world = tempfile::tempdir().unwrap();
-        let state = world.path().join("state");
+        let desk = Desk::new();
         for prompt in ["one", "two"] {
             let run = ["--keep-transcript", "--session", "a name", prompt];
-            let mut command = agentctl(world.path(), &[&RUN[..], &run].concat());
+            let mut command = desk.agentctl(RUN);
+            command.args(run);
             let set_umask = move || {
                 rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
                 Ok(())
             };
             // SAFETY: only a system call between fork and exec.
             let command = unsafe { command.pre_exec(set_umask) };
-            let output = as_anybody(command).output().unwrap();
-            assert!(output.status.success(), "{umask:o}: {output:?}");
-            assert_eq!(output.stderr, b"", "{umask:o}: {output:?}");
+            let ended = as_anybody(command).assert();
+            let ended = ended.append_context("umask", format!("{umask:o}"));
+            ended.success().stderr("");
         }
-        check_private(&state, &format!("{umask:o}"));
+        check_private(&desk.path("state"), &format!("{umask:o}"));
     }
 }
 
 #[test]
 fn what_is_no_directory_costs_a_warning_and_not_the_answer() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    std::fs::write(world.join("file"), b"a file").unwrap();
-    symlink("nowhere", world.join("link to nowhere")).unwrap();
-    symlink("loop", world.join("loop")).unwrap();
+    let desk = Desk::new();
+    let file = desk.file("file", "a file");
+    let project = desk.path("project");
+    symlink("nowhere", project.join("link to nowhere")).unwrap();
+    symlink("loop", project.join("loop")).unwrap();
     for (place, why) in [
         ("file", "it is not a directory"),
         ("file/below", "Not a directory"),
@@ -83,29 +81,28 @@ fn what_is_no_directory_costs_a_warning_and_not_the_answer() {
         ("loop", "symbolic links"),
     ] {
         for named in [&[][..], &["--session", "a name"]] {
-            let mut command = agentctl(world, &[&["run", "-b", "mock", "hello"], named].concat());
-            let output = command.env("AGENTCTL_STATE_DIR", world.join(place)).output().unwrap();
-            check(&output, "hello", why, place);
+            let mut command = desk.agentctl(["run", "-b", "mock", "hello"]);
+            command.args(named).env("AGENTCTL_STATE_DIR", project.join(place));
+            check(command.assert(), "hello", why);
         }
     }
-    assert_eq!(std::fs::read(world.join("file")).unwrap(), b"a file");
+    assert_eq!(std::fs::read(file).unwrap(), b"a file");
 }
 
 #[test]
 fn a_link_to_a_directory_is_as_good_as_the_directory() {
-    let (world, state) = world_with_a_conversation();
-    let link = world.path().join("link");
+    let (desk, state) = desk_with_a_conversation();
+    let link = desk.path("link");
     symlink(&state, &link).unwrap();
-    let mut command = agentctl(world.path(), &["run", "--session", "known", "[[recall]]"]);
-    let output = command.env("AGENTCTL_STATE_DIR", link).output().unwrap();
-    assert_eq!(output.stdout, b"before | [[recall]]\n", "{output:?}");
-    assert_eq!(output.stderr, b"");
+    let mut command = desk.agentctl(["run", "--session", "known", "[[recall]]"]);
+    let ended = command.env("AGENTCTL_STATE_DIR", link).assert();
+    ended.stdout("before | [[recall]]\n").stderr("");
     assert_eq!(records(&state)[0].runs, 2);
 }
 
 #[test]
 fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
-    let (world, state) = world_with_a_conversation();
+    let (desk, state) = desk_with_a_conversation();
     let before = records(&state);
     for locks in ["there", "cleared away"] {
         if locks == "cleared away" {
@@ -113,14 +110,10 @@ fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
         }
         let closed = closed(&state);
         for (arguments, answer) in WAYS {
-            let mut command = agentctl(world.path(), &[arguments, &["[[recall]]"][..]].concat());
-            let output = as_anybody(&mut command).output().unwrap();
-            check(
-                &output,
-                answer,
-                "Permission denied",
-                &format!("{arguments:?}, locks {locks}"),
-            );
+            let mut command = desk.agentctl(*arguments);
+            let ended = as_anybody(command.arg("[[recall]]")).assert();
+            let ended = ended.append_context("locks", locks);
+            check(ended, answer, "Permission denied");
         }
         for (path, mode) in closed.into_iter().rev() {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -168,28 +161,25 @@ fn as_anybody(command: &mut Command) -> &mut Command {
 
 #[test]
 fn a_full_disk_costs_a_warning_and_not_the_answer() {
-    let (world, state) = world_with_a_conversation();
+    let (desk, state) = desk_with_a_conversation();
     let before = records(&state);
     let memory = files_below(&state.join("mock")).remove(0);
     let remembered = std::fs::read(&memory).unwrap();
     // How much can still be written differs: nothing at all, a pointer, half a record.
     for bytes in [0, 1, 90, 200, 350] {
         for (arguments, answer) in WAYS {
-            let mut command = agentctl(world.path(), &[arguments, &["[[recall]]"][..]].concat());
-            let output = on_a_full_disk(&mut command, bytes).output().unwrap();
-            check(
-                &output,
-                answer,
-                "sessions cannot be kept in",
-                &format!("{bytes} bytes: {arguments:?}"),
-            );
+            let mut command = desk.agentctl(*arguments);
+            let ended = on_a_full_disk(command.arg("[[recall]]"), bytes).assert();
+            let ended = ended.append_context("bytes", bytes);
+            check(ended, answer, "sessions cannot be kept in");
             assert_eq!(records(&state), before, "{bytes} bytes: {arguments:?}");
             // What the agent itself could still keep is not the question.
             std::fs::write(&memory, &remembered).unwrap();
         }
     }
     assert_eq!(files_below(&state.join("tmp")), Vec::<PathBuf>::new());
-    let after = result(world.path(), &["run", "-o", "json", "--session", "known", "[[recall]]"]);
+    let after = ["run", "-o", "json", "--session", "known", "[[recall]]"];
+    let after = desk.run(after).json();
     assert_eq!(after["warnings"], serde_json::json!([]));
     assert_eq!(after["responseText"], "before | [[recall]]");
 }
