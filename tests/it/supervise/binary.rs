@@ -1,9 +1,12 @@
 //! The fake agent in the place of a CLI, behind the agentctl command itself.
 
-use super::fake::{PATIENCE, eventually, example, new_token, survivors};
+use super::fake::{PATIENCE, eventually, example, new_token, survivors, temporary_files};
+use crate::desk::{Desk, Ended as _};
+use assert_cmd::assert::OutputAssertExt as _;
+use predicates::str::contains;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// What Codex says at its start.
@@ -14,9 +17,9 @@ pub const ANSWER: &str =
 pub const END: &str =
     r#"say {"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":2,"output_tokens":3}}"#;
 
-/// A home, a state directory and a temporary directory that nobody else uses.
+/// A desk whose processes are known by a token.
 pub struct Place {
-    root: tempfile::TempDir,
+    desk: Desk,
     token: (String, String),
 }
 
@@ -34,53 +37,24 @@ pub struct Ended {
 
 impl Place {
     pub fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
-        for folder in ["home", "state", "tmp", "project"] {
-            std::fs::create_dir(root.path().join(folder)).unwrap();
-        }
         Self {
-            root,
+            desk: Desk::new(),
             token: new_token(),
         }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentctl"));
-        command.args(args).env_clear().current_dir(self.path("project"));
-        command.env("PATH", "/usr/bin:/bin").env("HOME", self.path("home"));
-        command
-            .env("AGENTCTL_STATE_DIR", self.path("state"))
-            .env("TMPDIR", self.path("tmp"));
+    /// agentctl with the fake agent as Codex.
+    fn command(&self, steps: &[&str]) -> Command {
+        let mut command = self.desk.agentctl(["run", "-b", "codex", "hello", "--cli-path"]);
+        command.arg(example("fake_agent")).env("FAKE_STEPS", steps.join("\n"));
         command.env(&self.token.0, &self.token.1);
         command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
     }
 
-    /// `agentctl run` with the fake agent as Codex.
+    /// Starts it.
     pub fn run(&self, steps: &[&str], args: &[&str]) -> Agentctl {
-        let agent = example("fake_agent");
-        let mut all = vec![
-            "run",
-            "-b",
-            "codex",
-            "-o",
-            "stream-json",
-            "-q",
-            "--cli-path",
-            agent.to_str().unwrap(),
-            "hello",
-        ];
-        all.extend(args);
-        let mut command = self.command(&all);
-        command.env("FAKE_STEPS", steps.join("\n"));
-        let mut child = command.spawn().unwrap();
+        let mut command = self.command(steps);
+        let mut child = command.args(["-o", "stream-json", "-q"]).args(args).spawn().unwrap();
         let stdout = child.stdout.take().map(BufReader::new);
         Agentctl {
             child,
@@ -91,24 +65,8 @@ impl Place {
 
     /// What `agentctl sessions` tells.
     pub fn sessions(&self) -> Vec<serde_json::Value> {
-        let output = self.command(&["sessions", "list", "--json"]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        match listed {
-            serde_json::Value::Array(sessions) => sessions,
-            serde_json::Value::Object(mut object) => match object.remove("sessions") {
-                Some(serde_json::Value::Array(sessions)) => sessions,
-                other => panic!("{other:?}"),
-            },
-            other => panic!("{other}"),
-        }
-    }
-
-    pub fn temporary_files(&self) -> Vec<PathBuf> {
-        std::fs::read_dir(self.path("tmp"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect()
+        let listed = self.desk.run(["sessions", "list", "--json"]).success().json();
+        listed.as_array().unwrap().clone()
     }
 
     pub fn assert_no_process_is_left(&self) {
@@ -117,7 +75,8 @@ impl Place {
 
     pub fn assert_nothing_is_left(&self) {
         self.assert_no_process_is_left();
-        eventually("no temporary file", PATIENCE, || self.temporary_files().is_empty());
+        let temporary = self.desk.path("tmp");
+        eventually("no temporary file", PATIENCE, || temporary_files(&temporary).is_empty());
     }
 }
 
@@ -291,16 +250,10 @@ fn a_result_that_is_followed_by_silence_is_not_waited_for() {
 #[test]
 fn runaway_recursion_is_refused_before_anything_starts() {
     let place = Place::new();
-    let witness = place.path("witness");
+    let witness = place.desk.path("witness");
     let touch = format!("touch {}", witness.display());
-    let agent = example("fake_agent");
-    let mut command = place.command(&["run", "-b", "codex", "--cli-path", agent.to_str().unwrap(), "hello"]);
-    let output = command
-        .env("FAKE_STEPS", touch)
-        .env("AGENTCTL_DEPTH", "5")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("AGENTCTL_MAX_DEPTH"));
+    let mut command = place.command(&[&touch]);
+    let ended = command.env("AGENTCTL_DEPTH", "5").assert();
+    ended.code(2).stderr(contains("AGENTCTL_MAX_DEPTH"));
     assert!(!exists(&witness));
 }

@@ -65,6 +65,12 @@ pub fn is_alive(pid: i32) -> bool {
 /// How long something may take that must happen at once: nobody waits that long but on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What lies in a directory for temporary files.
+pub fn temporary_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
 /// The processes that the agent said it left behind.
 pub fn told_pids<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<i32> {
     lines

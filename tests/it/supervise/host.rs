@@ -1,6 +1,6 @@
 //! A supervisor in a process of its own, to be signalled, stopped and killed.
 
-use super::fake::{PATIENCE, eventually, example, is_alive, new_token, survivors, told_pids};
+use super::fake::{PATIENCE, eventually, example, is_alive, new_token, survivors, temporary_files, told_pids};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -154,10 +154,7 @@ impl Running {
 
     /// What lies in the temporary directory.
     pub fn temporary_files(&self) -> Vec<PathBuf> {
-        std::fs::read_dir(self.temporary())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect()
+        temporary_files(self.temporary())
     }
 
     /// Everything the host still says; its last line is how the run ended.
