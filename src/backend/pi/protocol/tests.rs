@@ -6,6 +6,7 @@ use crate::error::ErrorKind;
 use crate::event::Event;
 use proptest::prelude::*;
 use serde_json::json;
+use std::path::Path;
 
 struct Decoded {
     events: Vec<String>,
@@ -42,17 +43,23 @@ fn assistant(stop_reason: &str, text: &str, error: &str) -> String {
 }
 
 const RECORDINGS: &[&str] = &[
-    include_str!("../../../../tests/fixtures/pi/plain-json/stdout"),
-    include_str!("../../../../tests/fixtures/pi/thinking-mockanth/stdout"),
-    include_str!("../../../../tests/fixtures/pi/text-around-tool/stdout"),
-    include_str!("../../../../tests/fixtures/pi/error-mockanth-drop/stdout"),
-    include_str!("../../../../tests/fixtures/pi/error-flaky-retry-ok/stdout"),
-    include_str!("../../../../tests/fixtures/pi/prompt-stdin-multiline-emoji/stdout"),
+    "plain-json",
+    "thinking-mockanth",
+    "text-around-tool",
+    "error-mockanth-drop",
+    "error-flaky-retry-ok",
+    "prompt-stdin-multiline-emoji",
 ];
 
 #[test]
 fn the_same_lines_with_their_keys_in_another_order_decode_alike() {
-    for recording in RECORDINGS {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    if !tests.exists() {
+        // The crate as it is published has no recordings.
+        return;
+    }
+    for case in RECORDINGS {
+        let recording = &std::fs::read_to_string(tests.join("fixtures/pi").join(case).join("stdout")).unwrap();
         let reordered: Vec<String> = recording.lines().map(type_last).collect();
         assert!(reordered.iter().all(|line| head::scan(line.as_bytes()).is_none()));
         let reordered = decode_text(&reordered.join("\n"));
