@@ -20,6 +20,7 @@ mod hostile;
 mod limits;
 mod literal;
 mod prompts;
+mod reading;
 mod rights;
 mod schema;
 mod symlinks;
