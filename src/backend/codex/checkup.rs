@@ -93,7 +93,7 @@ fn read_auth(reply: &Reply<'_>) -> Option<Learned> {
     }))
 }
 
-/// Codex' own words are long; the first line says it.
+/// Codex's own words are long; the first line says it.
 fn read_sandbox(reply: &Reply<'_>) -> Option<Learned> {
     Some(Learned::Sandbox(match reply.code {
         Some(0) => Sandbox::Works,
