@@ -11,7 +11,7 @@ pub use parse::parse;
 use crate::complete;
 use crate::marker::DEFAULT_MARKER;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
-use clap_complete::engine::ArgValueCandidates;
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ pub struct RunArgs {
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
     pub prompt: Option<String>,
     /// Continue the conversation of this name, or start it
-    #[arg(long, value_name = "NAME", help_heading = CONVERSATION, add = ArgValueCandidates::new(complete::session_names))]
+    #[arg(long, value_name = "NAME", help_heading = CONVERSATION, add = ArgValueCompleter::new(complete::session_names))]
     pub session: Option<String>,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -91,7 +91,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// agentctl's key or a unique prefix of it, a name, or the CLI's own id (with --last: the prompt)
-    #[arg(value_name = "SESSION", add = ArgValueCandidates::new(complete::sessions))]
+    #[arg(value_name = "SESSION", add = ArgValueCompleter::new(complete::sessions))]
     pub session: Option<String>,
     /// What to ask; without it, or with `-`, standard input
     #[arg(value_name = "PROMPT")]
@@ -339,7 +339,7 @@ pub enum SessionsAction {
     /// Show one, with the command that goes on with it
     Show {
         /// By key, unique beginning of a key, native id or name
-        #[arg(add = ArgValueCandidates::new(complete::sessions))]
+        #[arg(add = ArgValueCompleter::new(complete::sessions))]
         session: String,
         /// JSON for programs
         #[arg(long)]
@@ -348,7 +348,7 @@ pub enum SessionsAction {
     /// Forget some
     Rm {
         /// By key, unique beginning of a key, native id or name
-        #[arg(required = true, value_name = "SESSION", add = ArgValueCandidates::new(complete::sessions))]
+        #[arg(required = true, value_name = "SESSION", add = ArgValueCompleter::new(complete::sessions))]
         sessions: Vec<String>,
     },
     /// Forget old ones
@@ -382,7 +382,7 @@ pub struct SessionsListArgs {
     #[arg(short, long, value_name = "NAME", add = ArgValueCandidates::new(complete::backends))]
     pub backend: Option<String>,
     /// Only those with this in their name
-    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::session_names))]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::session_names))]
     pub name: Option<String>,
     /// Only those of this directory
     #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath)]

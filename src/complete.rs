@@ -3,6 +3,9 @@
 //! The completion scripts call agentctl back with `AGENTCTL_COMPLETE` set; nothing here may print or fail. What is offered
 //! ends up in a command line, and names of conversations come from strangers: see `offer`.
 
+mod bash;
+mod word;
+
 use crate::catalog::Catalog;
 use crate::command::topics::TOPICS;
 use crate::config::{Config, Environment};
@@ -11,12 +14,15 @@ use crate::request::Permission;
 use crate::session::{Filter, Record, Store};
 use crate::tool::ToolKind;
 use clap_complete::engine::CompletionCandidate;
-use clap_complete::env::{CompleteEnv, Shells};
-use std::ffi::OsString;
+use clap_complete::env::{CompleteEnv, Elvish, Fish, Powershell, Shells, Zsh};
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::OnceLock;
+use word::Typed;
 
 const VARIABLE: &str = "AGENTCTL_COMPLETE";
+
+const SHELLS: Shells<'_> = Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]);
 
 /// The most conversations offered.
 const SESSIONS_OFFERED: usize = 50;
@@ -33,15 +39,39 @@ pub fn answer(args: &[OsString]) -> bool {
     let here = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(crate::cli::command)
         .var(VARIABLE)
-        .bin("agentctl");
+        .bin("agentctl")
+        .shells(SHELLS);
+    let mut args = args.to_vec();
+    if shell == "zsh" || shell == "fish" {
+        unquote(&mut args);
+    }
     // A shell that we don't know gets nothing, not an error in the middle of a command line.
-    asked.try_complete(args.to_vec(), here.as_deref()).unwrap_or(true)
+    asked.try_complete(args, here.as_deref()).unwrap_or(true)
+}
+
+/// zsh and fish tell the word as it was typed, and want values as they are.
+fn unquote(args: &mut [OsString]) {
+    let Some(separator) = args.iter().position(|arg| arg == "--") else {
+        return;
+    };
+    let words = &mut args[separator + 1..];
+    let index = index(words);
+    if let Some(word) = words.get_mut(index) {
+        *word = Typed::of(&word.to_string_lossy()).value().into();
+    }
+}
+
+/// Which of the words is to be completed: fish does not say, and means the last.
+fn index(words: &[OsString]) -> usize {
+    let told = std::env::var("_CLAP_COMPLETE_INDEX").ok();
+    told.and_then(|index| index.parse().ok())
+        .unwrap_or(words.len().saturating_sub(1))
 }
 
 /// The script that a shell loads.
 pub fn script(shell: &str) -> std::io::Result<Vec<u8>> {
     let mut script = Vec::new();
-    if let Some(completer) = Shells::builtins().completer(shell) {
+    if let Some(completer) = SHELLS.completer(shell) {
         completer.write_registration(VARIABLE, "agentctl", "agentctl", "agentctl", &mut script)?;
     }
     if shell == "zsh" && script.ends_with(ZSH_REGISTRATION.as_bytes()) {
@@ -102,7 +132,8 @@ pub fn tools() -> Vec<CompletionCandidate> {
 /// The options of the backend that the command line names so far.
 pub fn options() -> Vec<CompletionCandidate> {
     let config = config();
-    let words: Vec<String> = std::env::args().collect();
+    let words = std::env::args_os().map(|word| Typed::of(&word.to_string_lossy()).value().to_owned());
+    let words: Vec<String> = words.collect();
     let backend = named_backend(&words).or_else(|| config.layers(None, None).ok().map(|(_, default)| default));
     let (Ok(catalog), Some(backend)) = (Catalog::of(&config), backend) else {
         return Vec::new();
@@ -129,50 +160,52 @@ fn named_backend(words: &[String]) -> Option<String> {
 }
 
 /// By key and, where they have one, by name.
-pub fn sessions() -> Vec<CompletionCandidate> {
-    records()
-        .into_iter()
-        .flat_map(|record| {
-            let about = report::harmless_line(&format!("{} in {}", record.backend, record.cwd.display()));
-            let key = CompletionCandidate::new(record.key.short()).help(Some(about.clone().into()));
-            let name = record.name.and_then(|name| offer(&name));
-            std::iter::once(key).chain(name.map(|name| name.help(Some(about.into()))))
-        })
-        .collect()
+pub fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let mut offered = Vec::new();
+    for record in records(|record| key(record, &typed).is_some() || is_named(record, &typed)) {
+        let about = report::harmless_line(&format!("{} in {}", record.backend, record.cwd.display()));
+        let named = record.name.as_deref().filter(|_| is_named(&record, &typed));
+        let key = key(&record, &typed).map(CompletionCandidate::new);
+        let both = key.into_iter().chain(named.and_then(offer));
+        offered.extend(both.map(|one| one.help(Some(about.clone().into()))));
+    }
+    offered
 }
 
-pub fn session_names() -> Vec<CompletionCandidate> {
-    let names = records().into_iter().filter_map(|record| record.name);
-    names.filter_map(|name| offer(&name)).collect()
+pub fn session_names(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let records = records(|record| is_named(record, &typed)).into_iter();
+    records.filter_map(|record| offer(&record.name?)).collect()
 }
 
-/// A value as the asking shell may put it into a command line. zsh, fish and elvish quote it themselves. bash does not;
-/// PowerShell does not either, and there is no form of it that a typed beginning would still fit: those have their key.
+fn is_named(record: &Record, typed: &str) -> bool {
+    record.name.as_ref().is_some_and(|name| name.starts_with(typed))
+}
+
+/// As much of the key as is usually shown, or all of it where more was typed.
+fn key(record: &Record, typed: &str) -> Option<String> {
+    let forms = [record.key.short().to_owned(), record.key.to_string()];
+    forms.into_iter().find(|form| form.starts_with(typed))
+}
+
+/// A value, unless the asking shell would not put it into a command line as one word. zsh, fish and elvish quote it
+/// themselves, and for bash we do. PowerShell does not, and there is no form of it that a typed beginning would still
+/// fit: those have their key.
 fn offer(value: &str) -> Option<CompletionCandidate> {
     let plain = |character: char| character.is_alphanumeric() || "-_./@+,".contains(character);
-    if value
-        .chars()
-        .any(|character| character.is_control() || report::is_dangerous(character))
-    {
-        return None;
-    }
-    match ASKED_BY.get().map_or("", String::as_str) {
-        _ if value.chars().all(plain) => Some(CompletionCandidate::new(value)),
-        "bash" => {
-            let escape = |character: char| (!plain(character)).then_some('\\').into_iter().chain([character]);
-            Some(CompletionCandidate::new(
-                value.chars().flat_map(escape).collect::<String>(),
-            ))
-        }
-        "powershell" => None,
-        _ => Some(CompletionCandidate::new(value)),
-    }
+    let obeyed = |character: char| character.is_control() || report::is_dangerous(character);
+    let unquoted = ASKED_BY.get().is_some_and(|shell| shell == "powershell");
+    let fits = !value.contains(obeyed) && (!unquoted || value.chars().all(plain));
+    fits.then(|| CompletionCandidate::new(value))
 }
 
-fn records() -> Vec<Record> {
+/// The last used first.
+fn records(wanted: impl Fn(&Record) -> bool) -> Vec<Record> {
     let state = Environment::of_process().state_dir();
-    let store = state.and_then(|state| Store::open(state).ok());
-    store
-        .map(|store| store.recent(&Filter::default(), SESSIONS_OFFERED).records)
-        .unwrap_or_default()
+    let Some(store) = state.and_then(|state| Store::open(state).ok()) else {
+        return Vec::new();
+    };
+    let all = store.all(&Filter::default()).records.into_iter();
+    all.filter(wanted).take(SESSIONS_OFFERED).collect()
 }

@@ -114,3 +114,87 @@ fn a_name_that_a_stranger_chose_is_no_command() {
     let unquoted = offered(&desk, "powershell", &["resume", "evil"]);
     assert!(unquoted.is_empty(), "{unquoted:?}");
 }
+
+/// Prints the words that the shell would start agentctl with.
+const WORDS: &str =
+    "agentctl() { [ -z \"$AGENTCTL_COMPLETE\" ] && printf '<%s>' \"$@\" || command agentctl \"$@\"; }\r";
+
+#[test]
+fn bash_completes_in_the_quote_and_after_the_sign_that_were_typed() {
+    let desk = desk(&["my chat", "irc:room", "a $(touch obeyed) \"b\""]);
+    desk.file("one file", "");
+    let mut pty = shell(&desk);
+    pty.send(". <(agentctl completions bash)\r");
+    pty.wait_for_times("ready> ", 2);
+    pty.send(WORDS);
+    pty.wait_for_times("ready> ", 3);
+    for (position, (typed, words)) in [
+        ("resume my", "<resume><my chat><.>"),
+        ("resume \"my", "<resume><my chat><.>"),
+        ("resume 'my", "<resume><my chat><.>"),
+        ("resume \"my ch", "<resume><my chat><.>"),
+        ("resume \"a", "<resume><a $(touch obeyed) \"b\"><.>"),
+        ("resume 'a", "<resume><a $(touch obeyed) \"b\"><.>"),
+        ("run --backend=co", "<run><--backend=codex><.>"),
+        ("run --session=m", "<run><--session=my chat><.>"),
+        (
+            "run --marker=x --session=\"m",
+            "<run><--marker=x><--session=my chat><.>",
+        ),
+        ("run --session=irc:r", "<run><--session=irc:room><.>"),
+        ("run -f o", "<run><-f><one file><.>"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        pty.send(&format!("agentctl {typed}\t.\r"));
+        pty.wait_for_times("ready> ", 4 + position);
+        let written = pty.written();
+        let answer = written.rsplit("\r\n").next().unwrap_or_default();
+        assert!(answer.contains(words), "{typed}: {written:?}");
+    }
+    pty.send("exit\r");
+    pty.close();
+    assert!(!desk.path("project").join("obeyed").exists());
+}
+
+#[test]
+fn zsh_and_fish_are_offered_values_for_a_word_in_quotes() {
+    let desk = desk(&["my chat"]);
+    for shell in ["zsh", "fish"] {
+        for typed in ["\"my", "'my ch", "my\\ ", "--session=\"my"] {
+            let words = match typed.starts_with('-') {
+                true => ["run", typed],
+                false => ["resume", typed],
+            };
+            let values = offered(&desk, shell, &words);
+            let value = values.first().and_then(|value| value.split(':').next());
+            let value = value.map(|value| value.trim_start_matches("--session="));
+            assert_eq!(value, Some("my chat"), "{shell} {typed}: {values:?}");
+        }
+    }
+}
+
+#[test]
+fn a_conversation_is_completed_however_many_came_after_it() {
+    let many: Vec<String> = (0..60).map(|number| format!("later-{number}")).collect();
+    let names: Vec<&str> = std::iter::once("first")
+        .chain(many.iter().map(String::as_str))
+        .collect();
+    let desk = desk(&names);
+    let key = desk
+        .shell("agentctl sessions show first --json | jq -r .session")
+        .stdout;
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let has = |words: &[&str], wanted: &str| {
+            let values = offered(&desk, shell, words);
+            let found = values.iter().any(|value| value.split(':').next() == Some(wanted));
+            assert!(found, "{shell} {words:?}: {values:?}");
+        };
+        has(&["resume", "fi"], "first");
+        has(&["run", "--session", "fi"], "first");
+        has(&["resume", &key[..7]], &key[..8]);
+        has(&["resume", &key[..9]], key.trim());
+    }
+    assert_eq!(offered(&desk, "fish", &["run", "--session", ""]).len(), 50);
+}
