@@ -11,6 +11,7 @@ mod plan;
 mod prompt;
 mod protocol;
 mod rights;
+mod rule;
 mod spending;
 mod tools;
 mod wire;

@@ -4,6 +4,7 @@
 //! restricted run is offered only the tools that it may use. Settings of the project and the local ones are not loaded
 //! at all; those of the user are loaded from a copy in which everything that grants rights or runs commands is off.
 
+use super::rule::Rule;
 use super::tools;
 use crate::backend::{Launch, ScratchEntry, Site};
 use crate::error::Failure;
@@ -111,11 +112,8 @@ fn refuse_raw_rights(request: &Request, restraint: Restraint) -> Result<(), Fail
 /// Offers only what may be used, and settles every question beforehand: nobody is there to answer it.
 fn listed(request: &Request, launch: &mut Launch) -> Result<&'static str, Failure> {
     let offered = offered(request)?;
-    let writes = offered
-        .iter()
-        .any(|name| matches!(tools::kind(name), ToolKind::Edit | ToolKind::Write));
     // In `acceptEdits` the CLI itself confines edits to the working directories; `dontAsk` refuses what is not allowed.
-    let confined = request.permission != Permission::Full && writes;
+    let confined = request.permission != Permission::Full && edits_everything(request, &offered)?;
     let mode = if confined { "acceptEdits" } else { "dontAsk" };
     launch.args(["--permission-mode", mode]);
     let offered: Vec<_> = offered.into_iter().collect();
@@ -124,6 +122,32 @@ fn listed(request: &Request, launch: &mut Launch) -> Result<&'static str, Failur
         launch.arg(format!("--allowedTools={rule}"));
     }
     Ok(mode)
+}
+
+/// Whether the tools that change files may change every one, and not only those of a pattern.
+fn edits_everything(request: &Request, offered: &BTreeSet<String>) -> Result<bool, Failure> {
+    let (mut whole, mut part) = (None, None);
+    for rule in &request.allow_tools {
+        match rule {
+            ToolRule::Canonical(ToolKind::Edit | ToolKind::Write) => whole = Some(rule),
+            ToolRule::Canonical(_) => {}
+            ToolRule::Native(text) => match Rule::read(text)? {
+                native if !native.changes_files() => {}
+                Rule { pattern: None, .. } => whole = Some(rule),
+                Rule { pattern: Some(_), .. } => part = Some(rule),
+            },
+        }
+    }
+    match (whole, part) {
+        (Some(whole), Some(part)) => Err(Failure::usage(format!(
+            "Claude cannot keep to `{part}` while `{whole}` is allowed below full rights"
+        ))
+        .hint("allow only one of the two")),
+        (None, Some(_)) => Ok(false),
+        _ => Ok(offered
+            .iter()
+            .any(|name| matches!(tools::kind(name), ToolKind::Edit | ToolKind::Write))),
+    }
 }
 
 /// The built-in tools that the agent sees.
@@ -143,9 +167,9 @@ fn offered(request: &Request) -> Result<BTreeSet<String>, Failure> {
         match rule {
             ToolRule::Canonical(kind) => offered.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
             ToolRule::Native(rule) => {
-                let name = base_name(rule)?;
-                if !name.starts_with("mcp__") {
-                    offered.insert(name.to_owned());
+                let tool = Rule::read(rule)?.tool;
+                if !tool.starts_with("mcp__") {
+                    offered.insert(tool);
                 }
             }
         }
@@ -163,14 +187,15 @@ fn allow_rules(request: &Request) -> Result<Vec<String>, Failure> {
             ToolRule::Canonical(ToolKind::Mcp) => {}
             ToolRule::Canonical(ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Write) if !full => {}
             ToolRule::Canonical(kind) => rules.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
-            ToolRule::Native(rule) => {
-                let bare = base_name(rule)? == rule;
-                let files = matches!(
-                    tools::kind(rule),
-                    ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Write
-                );
-                if full || !(bare && files) {
-                    rules.push(rule.clone());
+            ToolRule::Native(text) => {
+                let rule = Rule::read(text)?;
+                let reads = matches!(rule.kind(), ToolKind::Read | ToolKind::Search);
+                let files = reads || rule.changes_files();
+                match &rule.pattern {
+                    Some(_) if reads => return Err(reads_everything(text)),
+                    Some(pattern) if files && !full && leads_out(pattern) => return Err(beyond_directories(text)),
+                    None if files && !full => {}
+                    _ => rules.push(rule.text),
                 }
             }
         }
@@ -196,6 +221,26 @@ fn allow_rules(request: &Request) -> Result<Vec<String>, Failure> {
     Ok(rules)
 }
 
+/// Reading in the working directories needs no rule there, so no rule narrows it.
+fn reads_everything(rule: &str) -> Failure {
+    Failure::usage(format!(
+        "Claude cannot be limited by `{rule}`: it reads everything in its working directories"
+    ))
+    .hint("take parts away with --deny-tool 'Read(PATTERN)', or add directories with --add-dir")
+}
+
+/// `//path` and `~/path` are how the CLI writes absolute paths.
+fn leads_out(pattern: &str) -> bool {
+    pattern.starts_with("//") || pattern.starts_with('~') || pattern.split(['/', '\\']).any(|part| part == "..")
+}
+
+fn beyond_directories(rule: &str) -> Failure {
+    Failure::usage(format!(
+        "`{rule}` leads out of the working directory, and the permission level does not"
+    ))
+    .hint("add the directory with --add-dir, or use `--permission full`")
+}
+
 /// A server's name as it stands in the names of its tools.
 fn rule_name(server: &str) -> String {
     let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
@@ -210,30 +255,17 @@ fn deny_rules(request: &Request) -> Result<Vec<String>, Failure> {
     for rule in &request.deny_tools {
         match rule {
             ToolRule::Canonical(kind) => rules.extend(tools::names(*kind).iter().map(|name| (*name).to_owned())),
-            ToolRule::Native(rule) => {
-                base_name(rule)?;
-                rules.push(rule.clone());
+            ToolRule::Native(text) => {
+                let rule = Rule::read(text)?;
+                if text.starts_with("bash(") {
+                    // Where the CLI has two shells, ours is both.
+                    rules.push(rule.text.replacen("Bash", "PowerShell", 1));
+                }
+                rules.push(rule.text);
             }
         }
     }
     Ok(rules)
-}
-
-/// The tool that a native rule is about: `Bash` of `Bash(git *)`.
-fn base_name(rule: &str) -> Result<&str, Failure> {
-    let name = rule.split('(').next().unwrap_or_default();
-    let well_formed = name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name
-            .chars()
-            .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '*' | '.'))
-        && (name.len() == rule.len() || rule.ends_with(')'))
-        && !rule.contains(char::is_control);
-    if well_formed {
-        Ok(name)
-    } else {
-        Err(Failure::usage(format!("`{rule}` is no tool rule of Claude"))
-            .hint("a tool's name, or a name with a pattern such as `Bash(git *)`"))
-    }
 }
 
 /// The user's settings without what grants rights or runs commands, and nobody else's.

@@ -29,6 +29,42 @@ const NAMES: &[(ToolKind, &[&str])] = &[
     ),
 ];
 
+/// Tools that are none of ours.
+const OTHERS: &[&str] = &[
+    "AgentOutputTool",
+    "Artifact",
+    "AskUserQuestion",
+    "Brief",
+    "Config",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "DesignSync",
+    "EnterWorktree",
+    "ExitWorktree",
+    "LSP",
+    "ListAgents",
+    "Projects",
+    "PushNotification",
+    "REPL",
+    "ReadMcpResourceDirTool",
+    "RemoteTrigger",
+    "ReportFindings",
+    "ScheduleWakeup",
+    "SendUserFile",
+    "SendUserMessage",
+    "ShareOnboardingGuide",
+    "Skill",
+    "SlashCommand",
+    "StructuredOutput",
+    "TaskOutput",
+    "TaskStop",
+    "TeamCreate",
+    "TeamDelete",
+    "ToolSearch",
+    "WaitForMcpServers",
+];
+
 /// Notes that the agent makes for itself; they touch nothing.
 pub const NOTES: &[&str] = &["TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
 
@@ -44,6 +80,16 @@ pub fn kind(name: &str) -> ToolKind {
         .iter()
         .find(|(_, names)| names.contains(&name))
         .map_or(ToolKind::Other, |(kind, _)| *kind)
+}
+
+/// Every tool that the CLI has, or had.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().flat_map(|(_, names)| *names).chain(OTHERS).copied()
+}
+
+/// Whether the CLI has, or had, a tool of this name.
+pub fn is_known(name: &str) -> bool {
+    all().any(|known| known == name)
 }
 
 /// The CLI's names for one of our tools.
