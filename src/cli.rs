@@ -156,11 +156,11 @@ pub struct CommonArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = AGENT)]
     pub mcp_config: Vec<PathBuf>,
 
-    /// How much the agent may do: read-only, edit, full (ask is reserved) [env: AGENTCTL_PERMISSION] [default: full]
+    /// How much the agent may do at most: read-only, edit, full (ask is reserved) [env: AGENTCTL_PERMISSION] [default: full]
     #[arg(short = 'P', long, value_name = "LEVEL", help_heading = RIGHTS, add = ArgValueCandidates::new(complete::permissions))]
     pub permission: Option<String>,
-    /// Limit the agent to this tool (repeatable): bash, read, edit, write, search, fetch, mcp, or the backend's own
-    /// name or pattern [env: ALLOWED_TOOLS, comma-separated]
+    /// Limit the agent to this tool of its level (repeatable): bash, read, edit, write, search, fetch, mcp, or the
+    /// backend's own name or pattern; it adds nothing to --permission [env: ALLOWED_TOOLS, comma-separated]
     #[arg(long, value_name = "TOOL", help_heading = RIGHTS, add = ArgValueCandidates::new(complete::tools))]
     pub allow_tool: Vec<String>,
     /// Take this tool away (repeatable); it wins over --allow-tool

@@ -1,5 +1,6 @@
 //! From what was typed and configured to what will be done: every usage error is found here, before anything is spawned.
 
+pub mod tools;
 mod unsupported;
 
 use crate::backend::Backend;
@@ -10,7 +11,6 @@ use crate::request::{
     Attachment, AttachmentKind, Conversation, Effort, Patience, Permission, Persistence, Placement, PromptSyntax,
     Request, System,
 };
-use crate::tool::ToolRule;
 use crate::{directory, duration, mcp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -208,7 +208,6 @@ pub fn decide(
                 Failure::usage(format!("there is no effort `{name}`")).hint(format!("use one of {}", names.join(", ")))
             })
     });
-    let rules = |tools: Vec<String>| tools.into_iter().map(ToolRule::from).collect::<Vec<_>>();
     let mut raw_args: Vec<std::ffi::OsString> = layers.args().into_iter().flatten().map(Into::into).collect();
     raw_args.extend(args.raw_args.iter().cloned());
     let mut request = Request {
@@ -216,8 +215,8 @@ pub fn decide(
         model: layers.model().filter(|model| !model.is_empty()).cloned(),
         max_turns: Some(layers.max_turns().copied().unwrap_or(DEFAULT_MAX_TURNS)).filter(|turns| *turns > 0),
         permission: permission_of(layers)?,
-        allow_tools: rules(layers.allow_tools().cloned().unwrap_or_default()),
-        deny_tools: rules(layers.all_denied_tools()),
+        allow_tools: tools::rules(layers.allow_tools().into_iter().flatten().cloned(), "--allow-tool")?,
+        deny_tools: tools::rules(layers.all_denied_tools(), "--deny-tool")?,
         system: system(layers, &cwd)?,
         add_dirs: add_dirs(layers, &cwd)?,
         attachments: args
@@ -248,7 +247,8 @@ pub fn decide(
         cwd,
     };
     let strict = layers.strict().copied().unwrap_or(false);
-    let warnings = unsupported::settle(&mut request, backend, strict)?;
+    let mut warnings = unsupported::settle(&mut request, backend, strict)?;
+    warnings.extend(tools::hold_to_level(&mut request, layers, backend)?);
     let settings = RunSettings {
         cli_path: layers.cli_path().cloned(),
         timeout: bounded(layers, "timeout", layers.timeout(), Some(DEFAULT_TIMEOUT))?,

@@ -172,7 +172,7 @@ fn failure(facts: &Facts<'_>) -> Option<Failure> {
                 ErrorKind::PermissionDenied,
                 format!("blocked by permissions: {names} was refused"),
             )
-            .hint("a higher `--permission` level or `--allow-tool` lets it do more"),
+            .hint("a higher `--permission` level, or a longer list of `--allow-tool`, lets it do more"),
         );
     }
     if tally.answer.trim().is_empty() && tally.structured.is_none() {

@@ -5,7 +5,7 @@
 //! callers, and every backend plans from it alone.
 
 use crate::error::Failure;
-use crate::tool::ToolRule;
+use crate::tool::{ToolKind, ToolRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +34,16 @@ impl Permission {
             Self::ReadOnly => "read-only",
             Self::Edit => "edit",
             Self::Full => "full",
+        }
+    }
+
+    /// Whether tools of this kind belong to the level. The servers of `--mcp-config` and an agent's notes for itself
+    /// belong to every one.
+    pub fn includes(self, kind: ToolKind) -> bool {
+        match kind {
+            ToolKind::Read | ToolKind::Search | ToolKind::Mcp | ToolKind::Plan => true,
+            ToolKind::Edit | ToolKind::Write => self >= Self::Edit,
+            ToolKind::Bash | ToolKind::Fetch | ToolKind::Task | ToolKind::Other => self == Self::Full,
         }
     }
 }

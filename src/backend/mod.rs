@@ -34,6 +34,7 @@ pub use trace::Trace;
 
 use crate::error::Failure;
 use crate::request::Request;
+use crate::tool::ToolKind;
 use std::time::SystemTime;
 
 /// A coding-agent CLI.
@@ -62,6 +63,17 @@ pub trait Backend: Sync {
     /// What only this backend has (`--option NAME=VALUE`): each name with what it does.
     fn options(&self) -> &[(&str, &str)] {
         &[]
+    }
+
+    /// What the CLI's own name or pattern of a tool stands for, in a run of this request: `Plan` for notes that every
+    /// level has, `Other` for what only full rights have. An error, if it stands for nothing.
+    fn tool_kind(&self, _rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        Ok(ToolKind::Other)
+    }
+
+    /// Whether the sandbox of a level holds tools of this kind, so that every level has them.
+    fn confines(&self, _kind: ToolKind) -> bool {
+        false
     }
 
     /// The exact command of one headless run, or why this backend cannot do it. Options that `capabilities` calls

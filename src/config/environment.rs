@@ -144,7 +144,14 @@ impl Environment {
         }
         if let Some(value) = self.get("ALLOWED_TOOLS") {
             let tools = split_tools(&value);
-            settings.allow_tools = (!tools.is_empty()).then_some(tools);
+            // Taken for no list, it would allow everything.
+            if tools.is_empty() {
+                return Err(
+                    Failure::usage(format!("ALLOWED_TOOLS is `{value}`, which names no tool"))
+                        .hint("name tools, e.g. ALLOWED_TOOLS=read,search, or unset it"),
+                );
+            }
+            settings.allow_tools = Some(tools);
             note("allow_tools", "ALLOWED_TOOLS");
         }
         if let Some(value) = self.get("AGENTCTL_PERMISSION") {

@@ -6,7 +6,7 @@ use crate::decide::RunSettings;
 use crate::error::Failure;
 use crate::request::Request;
 use crate::supervise::environment::{self, Inherit, Wishes};
-use crate::{locate, owner, schema};
+use crate::{decide, locate, owner, schema};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -48,6 +48,7 @@ pub fn prepare(
     scratch: PathBuf,
     mode: Mode,
 ) -> Result<Prepared, Failure> {
+    decide::tools::check_level(request, backend)?;
     let env = child_environment(settings, ours)?;
     let program = locate::program(backend, settings.cli_path.as_deref(), env.search_path(), &request.cwd)?;
     let env = env.into_all();

@@ -408,6 +408,70 @@ fn environment_and_flags_choose_model_turns_and_tools() {
 }
 
 #[test]
+fn a_tool_rule_that_would_not_hold_is_refused() {
+    let desk = Desk::new();
+    for rule in ["bsh", "bash(ls)", "", " "] {
+        for flag in ["--deny-tool", "--allow-tool"] {
+            desk.run(["run", "-b", "mock", flag, rule, "[[tool:ls]]"])
+                .code(2)
+                .stderr(contains("hint: "));
+        }
+    }
+}
+
+#[test]
+fn a_list_of_tools_narrows_a_level_and_adds_nothing_to_it() {
+    let desk = Desk::new();
+    let typed = [
+        "run",
+        "-b",
+        "mock",
+        "-P",
+        "read-only",
+        "--allow-tool",
+        "bash",
+        "[[tool:ls]]",
+    ];
+    desk.run(typed).code(2).stderr(contains("only limits a level"));
+
+    let with = |tools: &str, project: &str| {
+        desk.file(".agentctl.toml", project);
+        let mut command = desk.agentctl(["run", "-b", "mock", "-o", "json", "[[tool:ls]] [[write:x]] [[read:y]]"]);
+        command.env("ALLOWED_TOOLS", tools).assert()
+    };
+    let told = with("bash,write,read", "permission = \"edit\"").json();
+    assert_eq!(told["deniedTools"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!(told["deniedTools"][0]["kind"], "bash");
+    let warning = told["warnings"][0].as_str().unwrap_or_default();
+    assert!(
+        warning.starts_with("bash of environment ALLOWED_TOOLS is left out"),
+        "{warning}"
+    );
+
+    with("bash", "permission = \"read-only\"").stderr(contains("no tool is left"));
+    for nothing in [",", " , "] {
+        with(nothing, "").code(2).stderr(contains("names no tool"));
+    }
+}
+
+#[test]
+fn a_program_in_rust_gets_no_more_than_the_level_either() {
+    use agentctl::agent::{Agent, Prompt};
+    let desk = Desk::new();
+    let agent = Agent::new("mock")
+        .unwrap()
+        .cli_path(cargo_bin!("agentctl"))
+        .env("AGENTCTL_STATE_DIR", desk.path("state"));
+    let prompt = Prompt::new("[[tool:ls]]").with(|request| {
+        request.permission = agentctl::request::Permission::ReadOnly;
+        request.allow_tools = vec!["bash".to_owned().into()];
+    });
+    let result = agent.execute(prompt, |_| {});
+    let kind = result.error.map(|error| error.kind);
+    assert_eq!(kind, Some(agentctl::error::ErrorKind::Usage));
+}
+
+#[test]
 fn the_library_runs_an_agent_and_goes_on_with_the_conversation() {
     use agentctl::agent::{Agent, Prompt};
     let desk = Desk::new();

@@ -23,6 +23,7 @@ use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
 use crate::request::{Conversation, Request};
+use crate::tool::ToolKind;
 use std::time::SystemTime;
 
 /// What is remembered for the next run of a conversation: the model, with the mark of its long context.
@@ -62,6 +63,14 @@ impl Backend for Claude {
 
     fn options(&self) -> &[(&str, &str)] {
         options::OPTIONS
+    }
+
+    fn tool_kind(&self, rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        let rule = rule::Rule::read(rule)?;
+        Ok(match rule.kind() {
+            ToolKind::Plan if !tools::NOTES.contains(&rule.tool.as_str()) => ToolKind::Other,
+            kind => kind,
+        })
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -26,6 +26,7 @@ mod protocol_tests;
 use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support, Trace};
 use crate::error::Failure;
 use crate::request::Request;
+use crate::tool::ToolKind;
 use std::time::SystemTime;
 
 const DISPLAY_NAME: &str = "Codex";
@@ -63,6 +64,15 @@ impl Backend for Codex {
 
     fn options(&self) -> &[(&str, &str)] {
         options::OPTIONS
+    }
+
+    fn tool_kind(&self, rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        tools::kind(rule)
+    }
+
+    /// Its commands, and those of its subagents, run in the sandbox of the level.
+    fn confines(&self, kind: ToolKind) -> bool {
+        matches!(kind, ToolKind::Bash | ToolKind::Task)
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -85,8 +85,8 @@ fn allow(offer: &mut Offer, allowed: &BTreeSet<Part>) -> Result<(), Failure> {
         .hint("use `--allow-tool edit --allow-tool write`"));
     }
     offer.level = match (changes, shell, offer.level) {
-        (true, true, level) => level.max(Permission::Edit),
-        (true, false, _) => Permission::Edit,
+        (true, true, level) => level,
+        (true, false, level) => level.min(Permission::Edit),
         (false, true, Permission::Edit | Permission::Full) => {
             return Err(Failure::usage(
                 "Codex cannot be kept from changing files while its commands may: `bash` is allowed, `edit` and `write` \
@@ -105,10 +105,9 @@ fn allow(offer: &mut Offer, allowed: &BTreeSet<Part>) -> Result<(), Failure> {
     if !has(Part::Subagents) {
         offer.without.insert(SUBAGENTS);
     }
-    offer.web_search = match has(Part::Web) {
-        true => WebSearch::AsConfigured,
-        false => WebSearch::Disabled,
-    };
+    if !has(Part::Web) {
+        offer.web_search = WebSearch::Disabled;
+    }
     if !has(Part::Mcp) {
         offer.mcp = Mcp::Forbidden;
     }
@@ -145,6 +144,19 @@ fn deny(offer: &mut Offer, denied: &BTreeSet<Part>) -> Result<(), Failure> {
         offer.mcp = Mcp::Forbidden;
     }
     Ok(())
+}
+
+/// What one of Codex' own names stands for.
+pub fn kind(name: &str) -> Result<ToolKind, Failure> {
+    Ok(match part(&ToolRule::Native(name.to_owned()))? {
+        Part::Shell => ToolKind::Bash,
+        Part::Reading | Part::Images => ToolKind::Read,
+        Part::Editing => ToolKind::Edit,
+        Part::Writing => ToolKind::Write,
+        Part::Web => ToolKind::Fetch,
+        Part::Mcp => ToolKind::Mcp,
+        Part::Subagents => ToolKind::Task,
+    })
 }
 
 fn parts(rules: &[ToolRule]) -> Result<BTreeSet<Part>, Failure> {
@@ -218,8 +230,11 @@ mod tests {
     fn changing_files_without_bash_is_confined_to_the_workspace() {
         let offer = with(Permission::Full, &["read", "edit", "write"], &[]).unwrap();
         assert_eq!(offer.level, Permission::Edit);
-        let offer = with(Permission::ReadOnly, &["edit", "write"], &[]).unwrap();
-        assert_eq!(offer.level, Permission::Edit);
+        let offer = with(Permission::ReadOnly, &["bash", "edit", "write", "fetch"], &[]).unwrap();
+        assert_eq!(
+            (offer.level, offer.web_search),
+            (Permission::ReadOnly, WebSearch::Disabled)
+        );
     }
 
     #[test]

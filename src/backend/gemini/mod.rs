@@ -18,6 +18,7 @@ use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Plan, Protocol, Site};
 use crate::error::Failure;
 use crate::request::{Conversation, Request};
+use crate::tool::ToolKind;
 use std::time::SystemTime;
 
 /// The backend `gemini`.
@@ -54,6 +55,10 @@ impl Backend for GeminiCli {
 
     fn options(&self) -> &[(&str, &str)] {
         plan::OPTIONS
+    }
+
+    fn tool_kind(&self, rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        policy::kind(rule)
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -81,10 +81,14 @@ impl Rights {
             rights.deny = denied.rules();
             return Ok(rights);
         }
-        let core: Vec<String> = offered(request)?
+        let mut core: Vec<String> = offered(request)?
             .into_iter()
             .filter(|tool| !denied.tools.contains(tool))
             .collect();
+        if request.permission != Permission::Full && request.mcp_servers.is_empty() {
+            // The user's own servers are no part of the level.
+            core.retain(|tool| !tool.starts_with("mcp_"));
+        }
         let allows_servers = core.iter().any(|tool| tool.starts_with("mcp_"))
             || (request.allow_tools.is_empty() && !request.mcp_servers.is_empty());
         rights.deny = denied.rules();
@@ -96,19 +100,22 @@ impl Rights {
         Ok(rights)
     }
 
-    /// Of the servers, only those of this run are started: the user's own were not given for it. A list of allowed
-    /// tools that names the servers' tools means all servers.
+    /// Of the servers, only those of this run are started: the user's own were not given for it. At full rights, a list of
+    /// allowed tools that names the servers' tools means all servers.
     fn allow_servers(&mut self, request: &Request, core: &[String]) {
         let named: Vec<String> = core.iter().filter(|tool| tool.starts_with("mcp_")).cloned().collect();
         if !named.is_empty() {
             self.allow.push(Rule::tools(named, "allow", 900));
-            return;
-        }
-        for server in &request.mcp_servers {
-            self.allow.push(Rule {
-                mcp_name: Some(server.name.clone()),
-                ..Rule::tools(vec!["*".to_owned()], "allow", 900)
-            });
+            if request.permission == Permission::Full {
+                return;
+            }
+        } else {
+            for server in &request.mcp_servers {
+                self.allow.push(Rule {
+                    mcp_name: Some(server.name.clone()),
+                    ..Rule::tools(vec!["*".to_owned()], "allow", 900)
+                });
+            }
         }
         self.servers_only = Some(request.mcp_servers.iter().map(|server| server.name.clone()).collect());
     }
@@ -139,6 +146,18 @@ fn approval_mode(request: &Request) -> &'static str {
 
 fn is_command_rule(rule: &ToolRule) -> bool {
     matches!(rule, ToolRule::Native(text) if matches!(Native::parse(text), Ok(Native::Command(_))))
+}
+
+/// What one of the CLI's own rules is about.
+pub fn kind(rule: &str) -> Result<ToolKind, Failure> {
+    Ok(match Native::parse(rule)? {
+        Native::Command(_) => ToolKind::Bash,
+        Native::Tool(name) => match tools::kind(name) {
+            // Its plan mode would end with more rights.
+            ToolKind::Plan => ToolKind::Other,
+            kind => kind,
+        },
+    })
 }
 
 /// The tools of the level, or those that the user listed.

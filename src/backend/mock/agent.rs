@@ -337,11 +337,9 @@ impl<W: Write> Turn<'_, W> {
 
     fn permits(&self, name: &str, kind: ToolKind) -> bool {
         let listed = |rules: &[String]| rules.iter().any(|rule| rule == kind.name() || rule == name);
-        if listed(&self.options.deny_tools) {
+        let allowed = self.options.allow_tools.is_empty() || listed(&self.options.allow_tools);
+        if !allowed || listed(&self.options.deny_tools) {
             return false;
-        }
-        if !self.options.allow_tools.is_empty() {
-            return listed(&self.options.allow_tools);
         }
         match self.options.permission.as_str() {
             "read-only" => matches!(kind, ToolKind::Read | ToolKind::Search),

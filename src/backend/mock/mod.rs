@@ -12,6 +12,7 @@ mod script;
 use super::{Backend, Capabilities, Feature, Launch, Plan, Protocol, Site, Stdin, Support};
 use crate::error::Failure;
 use crate::request::{Conversation, Persistence, Request};
+use crate::tool::{ToolKind, ToolRule};
 use protocol::MockProtocol;
 pub use script::DIRECTIVES;
 
@@ -90,6 +91,16 @@ impl Backend for Mock {
         OPTIONS
     }
 
+    fn tool_kind(&self, rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        match rule {
+            "shell" => Ok(ToolKind::Bash),
+            _ => Err(
+                Failure::usage(format!("the mock agent has no tool `{rule}`, and takes no patterns"))
+                    .hint("its tools are shell, read and write; or use bash, read, edit, write, search, fetch, mcp"),
+            ),
+        }
+    }
+
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         super::options::check("mock", &request.options, OPTIONS)?;
         let mut launch = Launch::new(site, &request.cwd);
@@ -110,6 +121,11 @@ impl Backend for Mock {
         };
         if let Some(model) = &request.model {
             launch.arg(format!("--model={model}"));
+        }
+        for rule in request.allow_tools.iter().chain(&request.deny_tools) {
+            if let ToolRule::Native(name) = rule {
+                self.tool_kind(name, request)?;
+            }
         }
         for rule in &request.allow_tools {
             launch.arg(format!("--allow-tool={rule}"));

@@ -21,6 +21,7 @@ mod wire;
 use crate::backend::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
+use crate::tool::ToolKind;
 use protocol::Rights;
 
 pub struct OpenCode;
@@ -124,6 +125,10 @@ impl Backend for OpenCode {
 
     fn options(&self) -> &[(&str, &str)] {
         plan::OPTIONS
+    }
+
+    fn tool_kind(&self, rule: &str, request: &Request) -> Result<ToolKind, Failure> {
+        rights::kind(rule, request)
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -3,7 +3,7 @@
 
 use super::tools;
 use crate::error::Failure;
-use crate::request::{Permission, Request};
+use crate::request::{McpServer, Permission, Request};
 use crate::tool::{ToolKind, ToolRule};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -78,6 +78,19 @@ pub fn limits(request: &Request) -> Result<Option<Limits>, Failure> {
     deny(&mut table, request, &mut warnings)?;
     surroundings(&mut table, request)?;
     Ok(Some(Limits { table, warnings }))
+}
+
+/// What one of OpenCode's own names or patterns is about. Those of servers that are not of this run, and those that
+/// could stand for a built-in tool, are no part of any level but full.
+pub fn kind(rule: &str, request: &Request) -> Result<ToolKind, Failure> {
+    let native = Native::read(rule)?;
+    let of_this_run = |server: &McpServer| native.right.starts_with(&tools::of_server(&server.name));
+    Ok(match tools::TOOLS.iter().find(|tool| tool.right == native.right) {
+        Some(_) if INTERNAL.contains(&native.right.as_str()) => ToolKind::Plan,
+        Some(tool) if !ESCAPES.contains(&tool.name) => tool.kind,
+        None if request.mcp_servers.iter().any(of_this_run) => ToolKind::Mcp,
+        _ => ToolKind::Other,
+    })
 }
 
 fn allow(table: &mut Table, rule: &ToolRule, request: &Request) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ use super::trace::{self, Trace};
 use super::{Backend, Capabilities, Checkup, Feature, Plan, Protocol, Site, Support};
 use crate::error::Failure;
 use crate::request::Request;
+use crate::tool::ToolKind;
 use protocol::{Offered, PiProtocol};
 use std::time::SystemTime;
 
@@ -117,6 +118,10 @@ impl Backend for Pi {
 
     fn options(&self) -> &[(&str, &str)] {
         plan::OPTIONS
+    }
+
+    fn tool_kind(&self, rule: &str, _request: &Request) -> Result<ToolKind, Failure> {
+        tools::known_kind(rule)
     }
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {

@@ -35,6 +35,12 @@ fn is_mcp(name: &str) -> bool {
     name.strip_prefix(MCP).is_some_and(|rest| rest.starts_with("__"))
 }
 
+/// What a name of Pi's stands for, if it stands for something.
+pub fn known_kind(name: &str) -> Result<ToolKind, Failure> {
+    Named::by(&[ToolRule::Native(name.to_owned())])?;
+    Ok(kind(name))
+}
+
 /// The tools that a request leaves to the model.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Offer {

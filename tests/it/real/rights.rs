@@ -18,7 +18,10 @@ for_every_cli! {
     full,
     a_resumed_conversation_stays_read_only,
     deny_tool,
+    deny_part_of_a_tool,
+    deny_what_is_no_tool,
     allow_tool,
+    a_list_of_tools_adds_nothing_to_a_level,
     level_ask,
 }
 
@@ -404,6 +407,94 @@ fn allow_tool(cli: Cli) {
         &format!("the project is as it was, not {changes:?}"),
     );
     cell.confined(&turn, cli);
+}
+
+fn deny_part_of_a_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    let rule = match cli {
+        Cli::Gemini => "run_shell_command(touch)",
+        _ => "bash(touch *)",
+    };
+    let run = run(&world, cli).args(["--deny-tool", rule]);
+    if matches!(cli, Cli::Codex | Cli::Pi) {
+        let turn = refused(run, "try", 2, "usage");
+        turn.check(model.all_requests().is_empty(), "nothing is started");
+        return;
+    }
+    let files = match cli {
+        Cli::Claude => Some("write(secret/**)"),
+        Cli::OpenCode => Some("edit(secret/*)"),
+        _ => None,
+    };
+    let run = run.args(files.iter().flat_map(|rule| ["--deny-tool", rule]));
+    model.push(shell("touch by-touch"));
+    if files.is_some() {
+        model.push(write(cell.path("secret/by-write"), "x\n"));
+    }
+    model.push(shell("echo made > by-echo"));
+    model.push(text("tried"));
+    let turn = ask(run, "try");
+    let changes = cell.changes();
+    turn.check(
+        changes == ["+ by-echo"],
+        &format!("only what was not denied is done, not {changes:?}"),
+    );
+    turn.check(turn.result()["deniedTools"] != json!([]), "the refused calls are named");
+}
+
+fn deny_what_is_no_tool(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    for rule in ["bsah", "bsah(touch *)", ""] {
+        let turn = refused(run(&world, cli).args(["--deny-tool", rule]), "try", 2, "usage");
+        turn.check(turn.outcome.stderr().contains("hint: "), "it says what to do");
+        refused(run(&world, cli).args(["--allow-tool", rule]), "try", 2, "usage");
+    }
+    assert!(model.all_requests().is_empty(), "nothing is started");
+}
+
+fn a_list_of_tools_adds_nothing_to_a_level(cli: Cli) {
+    let model = Model::start();
+    let world = World::new(&model);
+    let cell = Cell::new(&world);
+    for (level, tools) in [("read-only", ["edit", "write"]), ("edit", ["read", "fetch"])] {
+        let typed = run(&world, cli).args(["-P", level, "--allow-tool", tools[0], "--allow-tool", tools[1]]);
+        let turn = refused(typed, "try", 2, "usage");
+        turn.check(turn.outcome.stderr().contains("only limits a level"), "it says why");
+    }
+    let configured = run(&world, cli)
+        .args(["-P", "read-only"])
+        .env("ALLOWED_TOOLS", "edit,write");
+    let turn = refused(configured, "try", 2, "usage");
+    turn.check(
+        turn.outcome.stderr().contains("no tool is left"),
+        "an empty list is no list",
+    );
+    let turn = refused(run(&world, cli).env("ALLOWED_TOOLS", " ,"), "try", 2, "usage");
+    turn.check(model.all_requests().is_empty(), "nothing is started");
+
+    model.push(read(cell.path("kept.txt")));
+    model.push(write(cell.path("by-write"), "x\n"));
+    model.push(shell(cell.command("by-shell")));
+    model.push(edit(cell.path("kept.txt"), "two", "three"));
+    model.push(text("tried"));
+    let configured = run(&world, cli)
+        .args(["-P", "read-only"])
+        .env("ALLOWED_TOOLS", "bash,edit,write,read");
+    let turn = refused(configured, "try", 8, "permission_denied");
+    let changes = cell.changes();
+    turn.check(
+        changes.is_empty(),
+        &format!("the project is as it was, not {changes:?}"),
+    );
+    cell.confined(&turn, cli);
+    let warnings = turn.result()["warnings"].to_string();
+    turn.check(
+        warnings.contains("ALLOWED_TOOLS") && warnings.contains("edit, write"),
+        "what was left out is told",
+    );
 }
 
 /// Nobody can be asked yet, so it is neither more nor less than was wanted: it is nothing.

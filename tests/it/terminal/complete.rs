@@ -182,9 +182,7 @@ fn a_conversation_is_completed_however_many_came_after_it() {
         .chain(many.iter().map(String::as_str))
         .collect();
     let desk = desk(&names);
-    let key = desk
-        .shell("agentctl sessions show first --json | jq -r .session")
-        .stdout;
+    let key = desk.shell("agentctl sessions show first --json | jq -r .session").out();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let has = |words: &[&str], wanted: &str| {
             let values = offered(&desk, shell, words);
