@@ -285,12 +285,16 @@ fn start(
     environment: &Environment,
     keeper: Option<engine::Keeper>,
 ) -> Result<Exit, Failure> {
-    let mut progress = progress(backend, settings);
+    let pace = match settings.media || request.schema.is_some() {
+        true => Pace::AtTheEnd,
+        false => Pace::Streamed,
+    };
+    let mut progress = progress(backend, settings, pace);
     let surroundings = match progress.shares_the_terminal() {
         true => Surroundings::Progress,
         false => Surroundings::Alone,
     };
-    let mut reporter = reporter(settings, &request, surroundings);
+    let mut reporter = reporter(settings, pace, surroundings);
     let spool = Spool::stdout();
     let closed = spool.closed();
     let finished = engine::run(Job {
@@ -309,11 +313,7 @@ fn start(
 }
 
 /// The asked-for format; on a terminal without anything that the terminal would obey.
-fn reporter(settings: &RunSettings, request: &Request, surroundings: Surroundings) -> Box<dyn Report> {
-    let pace = match settings.media || request.schema.is_some() {
-        true => Pace::AtTheEnd,
-        false => Pace::Streamed,
-    };
+fn reporter(settings: &RunSettings, pace: Pace, surroundings: Surroundings) -> Box<dyn Report> {
     match (settings.output_format, std::io::stdout().is_terminal()) {
         (OutputFormat::Text, false) => Box::new(Text::new(pace, surroundings)),
         (OutputFormat::Text, true) => Box::new(Sanitized::new(Text::new(pace, surroundings), Harmless::Pictured)),
@@ -324,11 +324,18 @@ fn reporter(settings: &RunSettings, request: &Request, surroundings: Surrounding
     }
 }
 
-fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> {
+fn progress(backend: &dyn Backend, settings: &RunSettings, pace: Pace) -> Box<dyn Progress> {
     let stderr = std::io::stderr();
+    let answer = match (std::io::stdout().is_terminal(), settings.output_format, pace) {
+        (false, ..) => Some(report::AnswerPlace::Elsewhere),
+        (true, OutputFormat::Text, Pace::Streamed) => Some(report::AnswerPlace::HereStreamed),
+        (true, OutputFormat::Text | OutputFormat::Json, _) => Some(report::AnswerPlace::HereAtTheEnd),
+        // The events tell what there is to tell, line by line.
+        (true, OutputFormat::StreamJson, _) => None,
+    };
     let voice = report::Voice::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if !stderr.is_terminal() || dumb || !settings.progress {
+    let (Some(answer), true, true, false) = (answer, settings.progress, stderr.is_terminal(), dumb) else {
         let audience = match stderr.is_terminal() {
             true => report::Audience::Terminal,
             false => report::Audience::Program,
@@ -338,10 +345,10 @@ fn progress(backend: &dyn Backend, settings: &RunSettings) -> Box<dyn Progress> 
             false => report::Ink::Black,
         };
         return Box::new(report::Plain::new(voice, settings.verbosity, audience, ink));
-    }
+    };
     let look = report::Look {
         colored: report::is_colored(),
-        shared: std::io::stdout().is_terminal(),
+        answer,
         verbosity: settings.verbosity,
     };
     Box::new(report::Terminal::new(backend.name(), look, voice))

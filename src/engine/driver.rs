@@ -80,9 +80,7 @@ impl<'a, 's> RunDriver<'a, 's> {
 
     fn trace(&mut self, what: &str, line: &[u8]) {
         if let Some(mask) = self.mask {
-            self.stage
-                .progress
-                .trace(what, &mask.apply(&String::from_utf8_lossy(line)));
+            self.stage.trace(what, &mask.apply(&String::from_utf8_lossy(line)));
         }
     }
 

@@ -122,6 +122,7 @@ fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     // After a signal or a timeout the reader gets a moment, not all the time in the world.
     let hurried = matches!(exit, Exit::Interrupted | Exit::Terminated | Exit::Timeout);
     stage.report.result(&result, &mut stage.out);
+    stage.progress.make_room();
     match hurried {
         false => stage.flush_last(),
         true => stage.flush(),

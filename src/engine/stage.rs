@@ -69,6 +69,14 @@ impl Stage<'_> {
         }
     }
 
+    /// Shows a raw line, after the answer so far if that is on the same terminal.
+    pub fn trace(&mut self, what: &str, line: &str) {
+        if self.progress.shares_the_terminal() {
+            self.settle();
+        }
+        self.progress.trace(what, line);
+    }
+
     /// Tells how the run ended, after the answer if both go to the same place.
     pub fn conclude(&mut self, result: &EventResult) {
         self.settle();

@@ -27,7 +27,7 @@ pub use sanitize::{
 };
 pub use spool::{Spool, SpoolError};
 pub use stream_json::StreamJson;
-pub use terminal::{Look, Terminal};
+pub use terminal::{AnswerPlace, Look, Terminal};
 pub use text::{Pace, Surroundings, Text};
 pub use voice::Voice;
 

@@ -20,6 +20,9 @@ pub trait Progress {
         false
     }
 
+    /// The end of the answer is about to be written.
+    fn make_room(&mut self) {}
+
     /// The run is over.
     fn result(&mut self, _result: &EventResult) {}
 

@@ -53,7 +53,7 @@ fn line(status: &Arc<Mutex<String>>) -> impl ProgressTracker + use<> {
     let status = Arc::clone(status);
     move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
         let status = status.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = format!("{} {status}", elapsed(state.elapsed()));
+        let text = format!("{} {status}", stopwatch(state.elapsed()));
         let (_, columns) = Term::stderr().size();
         let room = usize::from(columns).saturating_sub(FRAME_COLUMNS + ECHO_COLUMNS);
         let _ = out.write_str(&console::truncate_str(&text, room, "…"));
@@ -61,7 +61,7 @@ fn line(status: &Arc<Mutex<String>>) -> impl ProgressTracker + use<> {
 }
 
 /// As a stopwatch shows it: 7s, 1m 07s, 1h 02m.
-fn elapsed(time: Duration) -> String {
+pub fn stopwatch(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn time_is_told_as_a_stopwatch_does() {
-        let told = [0, 59, 67, 3720].map(|seconds| elapsed(Duration::from_secs(seconds)));
+        let told = [0, 59, 67, 3720].map(|seconds| stopwatch(Duration::from_secs(seconds)));
         assert_eq!(told, ["0s", "59s", "1m 07s", "1h 02m"]);
     }
 }

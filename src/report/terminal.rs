@@ -4,7 +4,7 @@
 use super::diagnostic::{failure_text, painted};
 use super::progress::Progress;
 use super::sanitize;
-use super::spinner::Spinner;
+use super::spinner::{Spinner, stopwatch};
 use super::spool::SpoolError;
 use super::voice::Voice;
 use crate::decide::Verbosity;
@@ -19,13 +19,25 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     pub colored: bool,
-    /// The answer goes to the same terminal, so the spinner must keep out of its way.
-    pub shared: bool,
+    pub answer: AnswerPlace,
     pub verbosity: Verbosity,
+}
+
+/// Where the answer goes, seen from the spinner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerPlace {
+    /// Not here.
+    Elsewhere,
+    /// To the same terminal as it comes, so the spinner must keep out of its way.
+    HereStreamed,
+    /// To the same terminal once it is whole.
+    HereAtTheEnd,
 }
 
 /// The longest argument of a tool that is shown.
 const ARGUMENT_SHOWN: usize = 60;
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// How long a display that is dropped in the middle waits until its line is cleared.
 const LEAVING: Duration = Duration::from_millis(100);
@@ -168,10 +180,18 @@ impl Terminal {
         parts.extend(result.model.clone());
         parts.push(plural(u64::from(result.turns), "turn"));
         if result.usage.total_tokens > 0 {
-            parts.push(format!("{} tokens", count(result.usage.total_tokens)));
+            let noun = if result.usage.total_tokens == 1 {
+                "token"
+            } else {
+                "tokens"
+            };
+            parts.push(format!("{} {noun}", count(result.usage.total_tokens)));
         }
         parts.extend(result.cost_usd.and_then(dollars));
-        parts.push(format!("{:.1}s", result.duration_ms as f64 / 1000.0));
+        parts.push(match Duration::from_millis(result.duration_ms) {
+            short if short < MINUTE => format!("{:.1}s", short.as_secs_f64()),
+            long => stopwatch(long),
+        });
         parts.extend(
             result
                 .session
@@ -185,7 +205,7 @@ impl Terminal {
 impl Progress for Terminal {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Text { text } if self.look.shared => {
+            Event::Text { text } if self.look.answer == AnswerPlace::HereStreamed => {
                 // While the agent talks the line is its own; the spinner comes back with the next tool.
                 self.clear();
                 self.open_line = !text.ends_with('\n');
@@ -217,13 +237,19 @@ impl Progress for Terminal {
     }
 
     fn shares_the_terminal(&self) -> bool {
-        self.look.shared
+        self.look.answer != AnswerPlace::Elsewhere
     }
 
     fn trace(&mut self, what: &str, line: &str) {
         if self.look.verbosity == Verbosity::Verbose {
             let text = format!("{what} {}", sanitize::line(line));
             self.say(&text, Style::new().dimmed());
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.shares_the_terminal() {
+            self.clear();
         }
     }
 

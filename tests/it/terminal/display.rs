@@ -265,3 +265,57 @@ fn errors_are_coloured_by_one_rule_before_and_after_a_run() {
     let mut other = desk.agentctl(["doctor", "nobody"]);
     other.env("CLICOLOR_FORCE", "1").assert().stderr(contains(RED));
 }
+
+#[test]
+fn what_verbose_shows_comes_after_the_answer_so_far_and_on_lines_of_its_own() {
+    let desk = Desk::new();
+    let prompt = "[[say:I will look at the files.]] [[tool:ls]] [[delay:300ms]] [[say:Done now.]]";
+    for _ in 0..5 {
+        let closed = start(mock(&desk, prompt, &["-v"]), (60, 200)).close();
+        let lines = closed.screen.lines().map(str::trim_end);
+        // Each piece of the answer comes between the raw lines that it came with.
+        let said: Vec<&str> = lines.filter(|line| !line.starts_with(['<', '+', '✓'])).collect();
+        let said = said.join(" ");
+        assert!(
+            said.starts_with("I will look at the files. Done now. mock · "),
+            "{}",
+            closed.screen
+        );
+    }
+}
+
+#[test]
+fn json_on_a_terminal_is_whole_lines() {
+    let desk = Desk::new();
+    for format in ["json", "stream-json"] {
+        let closed = start(mock(&desk, WORK, &["-o", format]), (60, 4000)).close();
+        let mut objects = 0;
+        for line in closed.screen.lines().map(str::trim_end) {
+            assert!(!line.is_empty(), "{format}: {}", closed.screen);
+            if line.starts_with('{') {
+                serde_json::from_str::<serde_json::Value>(line).unwrap();
+                objects += 1;
+            } else {
+                assert!(!line.contains('{'), "{format}: {}", closed.screen);
+            }
+        }
+        assert!(objects > 0, "{format}: {}", closed.screen);
+        assert_eq!(has_spinner(&closed.written), format == "json", "{format}");
+    }
+}
+
+#[test]
+fn an_argument_with_wide_characters_takes_one_line() {
+    let desk = Desk::new();
+    let wide = "日本語".repeat(18);
+    let prompt = format!("[[tool:echo {wide}]] [[delay:1s]] [[say:done]]");
+    let closed = start(mock(&desk, &prompt, &[]), (24, 60)).close();
+    let lines: Vec<&str> = closed
+        .screen
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let spun = lines.iter().filter(|line| line.contains("s mock ·")).count();
+    assert_eq!(spun, 0, "nothing of the spinner is left: {}", closed.screen);
+}
