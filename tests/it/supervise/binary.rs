@@ -43,17 +43,22 @@ impl Place {
         }
     }
 
-    /// agentctl with the fake agent as Codex.
-    fn command(&self, steps: &[&str]) -> Command {
-        let mut command = self.desk.agentctl(["run", "-b", "codex", "hello", "--cli-path"]);
-        command.arg(example("fake_agent")).env("FAKE_STEPS", steps.join("\n"));
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.desk.agentctl(args);
         command.env(&self.token.0, &self.token.1);
+        command
+    }
+
+    /// `agentctl run` with the fake agent as Codex, about to be started.
+    fn fake(&self, steps: &[&str]) -> Command {
+        let mut command = self.command(&["run", "-b", "codex", "hello", "--cli-path"]);
+        command.arg(example("fake_agent")).env("FAKE_STEPS", steps.join("\n"));
         command
     }
 
     /// Starts it.
     pub fn run(&self, steps: &[&str], args: &[&str]) -> Agentctl {
-        let mut command = self.command(steps);
+        let mut command = self.fake(steps);
         let mut child = command.args(["-o", "stream-json", "-q"]).args(args).spawn().unwrap();
         let stdout = child.stdout.take().map(BufReader::new);
         Agentctl {
@@ -252,7 +257,7 @@ fn runaway_recursion_is_refused_before_anything_starts() {
     let place = Place::new();
     let witness = place.desk.path("witness");
     let touch = format!("touch {}", witness.display());
-    let mut command = place.command(&[&touch]);
+    let mut command = place.fake(&[&touch]);
     let ended = command.env("AGENTCTL_DEPTH", "5").assert();
     ended.code(2).stderr(contains("AGENTCTL_MAX_DEPTH"));
     assert!(!exists(&witness));
