@@ -94,6 +94,7 @@ pub trait Ended {
     fn out(&self) -> String;
 
     /// Standard error.
+    #[cfg(unix)]
     fn err(&self) -> String;
 
     /// Standard output as one JSON value.
@@ -106,6 +107,7 @@ impl Ended for Assert {
         String::from_utf8(stdout).unwrap_or_else(|error| panic!("{error}\n{self}"))
     }
 
+    #[cfg(unix)]
     fn err(&self) -> String {
         String::from_utf8_lossy(&self.get_output().stderr).into_owned()
     }
