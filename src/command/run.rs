@@ -4,7 +4,7 @@ use super::conversation::{Branch, Reach, Search, Selected, Selector};
 use super::{dry_run, full_rights};
 use crate::cli::{CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
-use crate::decide::{self, Given, RunSettings};
+use crate::decide::{self, Given, RunSettings, Verbosity};
 use crate::engine::{self, Job};
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -335,7 +335,8 @@ fn progress(backend: &dyn Backend, settings: &RunSettings, pace: Pace) -> Box<dy
     };
     let voice = report::Voice::stderr();
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let (Some(answer), true, true, false) = (answer, settings.progress, stderr.is_terminal(), dumb) else {
+    let wanted = settings.progress && settings.verbosity != Verbosity::Quiet;
+    let (Some(answer), true, true, false) = (answer, wanted, stderr.is_terminal(), dumb) else {
         let audience = match stderr.is_terminal() {
             true => report::Audience::Terminal,
             false => report::Audience::Program,

@@ -1,5 +1,5 @@
 //! Progress for a person at a terminal: a spinner with what the agent is doing, a line for each tool, a closing line
-//! with what it took and how to go on. All of it on stderr.
+//! with what it took and how to go on. All of it on stderr. Not for `--quiet`.
 
 use super::diagnostic::{failure_text, painted};
 use super::progress::Progress;
@@ -144,10 +144,6 @@ impl Terminal {
         }
     }
 
-    fn quiet(&self) -> bool {
-        self.look.verbosity == Verbosity::Quiet
-    }
-
     fn tool_start(&mut self, id: &str, name: &str, kind: ToolKind, input: Option<&serde_json::value::RawValue>) {
         let argument = input.and_then(|input| argument(input.get()));
         let label = match (kind, argument) {
@@ -165,12 +161,10 @@ impl Terminal {
     fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
         let label = self.tools.remove(id).unwrap_or_else(|| sanitize::line(name));
         self.current = None;
-        if !self.quiet() {
-            match (ok, denied) {
-                (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
-                (false, true) => self.say(&format!("✗ {label} (refused)"), Style::new().red()),
-                (false, false) => self.say(&format!("✗ {label}"), Style::new().dimmed()),
-            }
+        match (ok, denied) {
+            (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
+            (false, true) => self.say(&format!("✗ {label} (refused)"), Style::new().red()),
+            (false, false) => self.say(&format!("✗ {label}"), Style::new().dimmed()),
         }
         self.spin();
     }
@@ -218,11 +212,11 @@ impl Progress for Terminal {
                 (self.usage, self.cost_usd) = (*usage, *cost_usd);
                 self.describe();
             }
-            Event::Retry { attempt, reason, .. } if !self.quiet() => {
+            Event::Retry { attempt, reason, .. } => {
                 let text = format!("retry {attempt}: {}", sanitize::line(reason));
                 self.say(&text, Style::new().yellow());
             }
-            Event::Warning { message } if !self.quiet() => {
+            Event::Warning { message } => {
                 self.diagnostic(&format!("warning: {}", sanitize::line(message)));
             }
             _ => {}
@@ -261,10 +255,8 @@ impl Progress for Terminal {
             let text = sanitize::text(failure_text(failure).trim_end(), sanitize::Harmless::Pictured);
             self.diagnostic(&text);
         }
-        if !self.quiet() {
-            let text = self.closing_line(result);
-            self.say(&text, Style::new().dimmed());
-        }
+        let text = self.closing_line(result);
+        self.say(&text, Style::new().dimmed());
     }
 
     fn output_failed(&mut self, error: &SpoolError) {

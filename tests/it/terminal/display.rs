@@ -116,14 +116,7 @@ fn everybody_gets_as_much_display_as_they_want() {
         (&[], &["--no-progress"], &none()),
         (&[("TERM", "dumb")], &[], &none()),
         (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], &[], &none()),
-        (
-            &[],
-            &["--quiet"],
-            &Seen {
-                spinner: true,
-                ..none()
-            },
-        ),
+        (&[], &["--quiet"], &none()),
     ];
     for (env, args, expected) in cases {
         let desk = Desk::new();
@@ -142,6 +135,16 @@ fn everybody_gets_as_much_display_as_they_want() {
             assert!(!closed.written.contains('\x1b'), "{:?}", closed.written);
         }
     }
+}
+
+#[test]
+fn a_quiet_run_says_nothing_but_its_answer_and_errors() {
+    let desk = Desk::new();
+    let prompt = format!("[[retry:1]] {WORK}");
+    let closed = start(mock(&desk, &prompt, &["--quiet"]), USUAL).close();
+    assert_eq!(closed.written, "All is well.\r\n");
+    let failed = start(mock(&desk, "[[error:auth]]", &["--quiet"]), USUAL).close();
+    assert!(failed.screen.contains("error: "), "{}", failed.screen);
 }
 
 #[test]
