@@ -1,5 +1,6 @@
 //! `agentctl backends`: which there are, which are installed, and what each can do.
 
+use super::columns::{padded, width};
 use super::{print, print_json, print_painted, warn};
 use crate::backend::{Backend, Feature, Support, SupportLevel, tested_versions};
 use crate::catalog::Catalog;
@@ -154,12 +155,12 @@ fn table(views: &[BackendView]) -> String {
 fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+        for (cells, cell) in widths.iter_mut().zip(row) {
+            *cells = width(cell).max(*cells);
         }
     }
     let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let cells = row.iter().zip(widths).map(|(cell, width)| padded(cell, width));
         let line = cells.collect::<Vec<_>>().join("  ");
         format!("{}\n", line.trim_end())
     };
@@ -228,4 +229,15 @@ fn details(view: &BackendView) -> String {
         let _ = writeln!(text, "  {:<25} {}", option.name, option.about);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_is_written_in_them() {
+        let rows = [["大模型", "end"], ["model", "end"]].map(|row| row.map(str::to_owned));
+        assert_eq!(aligned(&rows), "大模型  end\nmodel   end\n");
+    }
 }

@@ -1,5 +1,6 @@
 //! `agentctl config`: where configuration comes from, and what it resolves to.
 
+use super::columns::{padded, width};
 use super::{print, print_json, warn};
 use crate::cli::{ConfigAction, ConfigArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin, project_file};
@@ -125,9 +126,9 @@ fn table(view: &View) -> String {
         .map(|value| (value.key, value.value.to_string(), value.origin.as_str()))
         .collect();
     let keys = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
-    let values = rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0).min(40);
+    let values = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0).min(40);
     rows.iter()
-        .map(|(key, value, origin)| format!("{key:<keys$}  {value:<values$}  # {origin}\n"))
+        .map(|(key, value, origin)| format!("{key:<keys$}  {}  # {origin}\n", padded(value, values)))
         .collect()
 }
 

@@ -2,6 +2,7 @@
 
 pub mod backends;
 mod color;
+mod columns;
 pub mod config;
 mod conversation;
 mod doctor;

@@ -1,6 +1,7 @@
 //! Stored conversations for people: columns that fit together, times relative, names made harmless for a terminal.
 
 use super::view::{PruneView, SessionView, word};
+use crate::command::columns::{padded, width};
 use crate::duration;
 use crate::report::is_dangerous;
 use crate::session::one_line;
@@ -56,8 +57,8 @@ pub(super) fn list(views: &[SessionView], look: &Look, out: &mut dyn Write) -> i
     let rows: Vec<[String; 8]> = views.iter().map(|view| row(view, look)).collect();
     let mut widths = HEADER.map(str::len);
     for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+        for (cells, cell) in widths.iter_mut().zip(row) {
+            *cells = width(cell).max(*cells);
         }
     }
     let header = line(&HEADER.map(str::to_owned), &widths);
@@ -84,8 +85,8 @@ fn row(view: &SessionView, look: &Look) -> [String; 8] {
 }
 
 fn line(cells: &[String; 8], widths: &[usize; 8]) -> String {
-    let padded = cells.iter().zip(widths);
-    let line: String = padded.map(|(cell, width)| format!("{cell:width$}  ")).collect();
+    let cells = cells.iter().zip(widths);
+    let line: String = cells.map(|(cell, width)| padded(cell, *width) + "  ").collect();
     line.trim_end().to_owned()
 }
 

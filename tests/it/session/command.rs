@@ -208,3 +208,26 @@ fn path_is_told_whether_or_not_it_is_usable() {
             .is_err()
     );
 }
+
+#[test]
+fn columns_line_up_whatever_is_written_in_them() {
+    let fixture = Fixture::new();
+    for (second, key, model, cwd) in [
+        (0, "aaaabbbbcccc", "big-model", "/srv/project"),
+        (1, "bbbbccccdddd", "大模型", "/srv/日本語"),
+        (2, "ccccddddeeee", "e\u{301}te\u{301}", "/srv/x"),
+    ] {
+        fixture.put(second, |record| {
+            *record = super::record(super::key(key), second);
+            record.name = Some("NAME".to_owned());
+            (record.model, record.cwd) = (Some(model.to_owned()), cwd.into());
+        });
+    }
+    let out = run_at(&fixture, 10, SessionsCommand::List(list(Format::Text))).out;
+    let columns: Vec<usize> = out
+        .lines()
+        .map(|line| line.split("NAME").next().unwrap())
+        .map(console::measure_text_width)
+        .collect();
+    assert_eq!(columns, [columns[0]; 4], "{out}");
+}
