@@ -69,6 +69,7 @@ pub enum Command {
         of: SchemaName,
     },
     /// Explain a command or a topic: exit-codes, environment, json, mock
+    #[command(after_help = help::HELP)]
     Help {
         /// A command, or one of exit-codes, environment, json, mock
         #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCandidates::new(complete::help_topics))]
@@ -335,8 +336,10 @@ pub struct SessionsArgs {
 #[derive(Debug, Subcommand)]
 pub enum SessionsAction {
     /// List them, newest first
+    #[command(after_help = help::SESSIONS_LIST)]
     List(SessionsListArgs),
     /// Show one, with the command that goes on with it
+    #[command(after_help = help::SESSIONS_SHOW)]
     Show {
         /// By key, unique beginning of a key, native id or name
         #[arg(add = ArgValueCompleter::new(complete::sessions))]
@@ -346,12 +349,14 @@ pub enum SessionsAction {
         json: bool,
     },
     /// Forget some
+    #[command(after_help = help::SESSIONS_RM)]
     Rm {
         /// By key, unique beginning of a key, native id or name
         #[arg(required = true, value_name = "SESSION", add = ArgValueCompleter::new(complete::sessions))]
         sessions: Vec<String>,
     },
     /// Forget old ones
+    #[command(after_help = help::SESSIONS_PRUNE)]
     Prune {
         /// Not used for this long, e.g. 30d; with 0 all that are not in use
         #[arg(long, value_name = "DUR")]
@@ -370,6 +375,7 @@ pub enum SessionsAction {
         json: bool,
     },
     /// Print where they are stored
+    #[command(after_help = help::SESSIONS_PATH)]
     Path,
 }
 
@@ -427,8 +433,10 @@ pub struct ConfigArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
     /// Print where the files are
+    #[command(after_help = help::CONFIG_PATH)]
     Path,
     /// Print every value with its origin
+    #[command(after_help = help::CONFIG_SHOW)]
     Show {
         /// As a profile would have it
         #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::profiles))]
@@ -438,6 +446,7 @@ pub enum ConfigAction {
         json: bool,
     },
     /// Write a commented configuration file, unless there is one
+    #[command(after_help = help::CONFIG_INIT)]
     Init,
 }
 

@@ -11,6 +11,9 @@ const SYNONYMS: &[(&str, &[&str], &str)] = &[
     ("", &["rm", "remove", "delete", "forget"], "sessions rm"),
     ("", &["exec", "ask", "prompt", "start"], "run"),
     ("", &["continue"], "resume"),
+    ("", &["version"], "--version"),
+    ("sessions", &["help"], "help sessions"),
+    ("config", &["help"], "help config"),
     ("sessions", &["ls"], "sessions list"),
     ("sessions", &["forget", "delete", "remove"], "sessions rm"),
     ("sessions", &["get"], "sessions show"),
@@ -25,8 +28,21 @@ const JOINED: &[&str] = &["--marker", "--wait"];
 pub fn advise(error: &mut clap::Error, args: &[OsString]) -> Option<String> {
     let words: Vec<&str> = args.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     if let Some(typed) = text(error, ContextKind::InvalidSubcommand) {
+        let synonym = synonym(&typed, &words);
+        if synonym.is_some() {
+            // It is meant, and not what is spelled like it.
+            error.remove(ContextKind::SuggestedSubcommand);
+        }
         let known = error.get(ContextKind::SuggestedSubcommand).is_some();
-        return another_command(&typed, &words).filter(|_| !known);
+        return synonym.or_else(|| another_command(&typed, &words).filter(|_| !known));
+    }
+    let unknown =
+        (error.kind() == clap::error::ErrorKind::UnknownArgument).then(|| text(error, ContextKind::InvalidArg));
+    if let Some(option) = unknown
+        .flatten()
+        .filter(|option| words.get(1).and_then(|word| word.split('=').next()) == Some(option))
+    {
+        return is_of_a_run(&option).then(|| format!("options come after the command: agentctl run {option}"));
     }
     if error.kind() == clap::error::ErrorKind::UnknownArgument && matches!(words.get(1), Some(&("run" | "resume"))) {
         // What follows `--` goes to the CLI: it is no place for a prompt.
@@ -46,16 +62,34 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
+/// What a word that other programs use stands for here.
+fn synonym(typed: &str, words: &[&str]) -> Option<String> {
+    let group = group(typed, words);
+    let fits = |of: &str, known: &[&str]| of == group && known.contains(&typed);
+    let (_, _, meant) = SYNONYMS.iter().find(|(of, known, _)| fits(of, known))?;
+    Some(format!("did you mean `agentctl {meant}`?"))
+}
+
+/// The command that the word was typed after, if there is one.
+fn group<'a>(typed: &str, words: &[&'a str]) -> &'a str {
+    words.get(1).filter(|first| **first != typed).copied().unwrap_or("")
+}
+
+/// Whether it is an option of `run`, which was typed without it.
+fn is_of_a_run(option: &str) -> bool {
+    let root = command();
+    let Some(run) = root.find_subcommand("run") else {
+        return false;
+    };
+    let short = |argument: &clap::Arg| argument.get_short().map(|short| format!("-{short}"));
+    let long = |argument: &clap::Arg| argument.get_long().map(|long| format!("--{long}"));
+    run.get_arguments()
+        .any(|argument| [short(argument), long(argument)].contains(&Some(option.to_owned())))
+}
+
 /// Which command was meant by a word that is none.
 fn another_command(typed: &str, words: &[&str]) -> Option<String> {
-    let group = words.get(1).filter(|first| **first != typed).copied().unwrap_or("");
-    let synonym = SYNONYMS
-        .iter()
-        .find(|(of, known, _)| *of == group && known.contains(&typed));
-    if let Some((_, _, meant)) = synonym {
-        return Some(format!("did you mean `agentctl {meant}`?"));
-    }
-    if !group.is_empty() {
+    if !group(typed, words).is_empty() {
         return None;
     }
     let root = command();

@@ -1,4 +1,4 @@
-//! The examples at the end of each `--help`.
+//! The examples at the end of each `--help`. Whatever else is told there has no line breaks of its own: clap makes them.
 
 pub const ROOT: &str = "\
 Examples:
@@ -37,8 +37,8 @@ Examples:
   agentctl doctor codex gemini --json
   agentctl doctor --live claude
 
-Nothing is asked of a model without --live, and nothing of yours is written to. Exit 0: everything named is
-usable; without names, the default backend is.";
+Nothing is asked of a model without --live, and nothing of yours is written to. \
+Exit 0: everything named is usable; without names, the default backend is.";
 
 pub const BACKENDS: &str = "\
 Examples:
@@ -67,3 +67,54 @@ pub const SCHEMA: &str = "\
 Examples:
   agentctl schema result
   agentctl schema event > event.schema.json";
+
+pub const HELP: &str = "\
+Examples:
+  agentctl help run
+  agentctl help sessions prune
+  agentctl help exit-codes";
+
+pub const SESSIONS_LIST: &str = "\
+Examples:
+  agentctl sessions list --cwd .
+  agentctl sessions list --json --backend claude --limit 20
+  agentctl sessions list --name ticket-";
+
+pub const SESSIONS_SHOW: &str = "\
+Examples:
+  agentctl sessions show k3f9
+  agentctl sessions show --json ticket-77";
+
+pub const SESSIONS_RM: &str = "\
+Examples:
+  agentctl sessions rm k3f9
+  agentctl sessions rm ticket-77 ticket-78
+
+The CLI keeps its own files of them.";
+
+pub const SESSIONS_PRUNE: &str = "\
+Examples:
+  agentctl sessions prune --older-than 30d --dry-run
+  agentctl sessions prune --keep 100
+  agentctl sessions prune --damaged --json";
+
+pub const SESSIONS_PATH: &str = "\
+Examples:
+  agentctl sessions path
+  AGENTCTL_STATE_DIR=/srv/agentctl agentctl sessions path";
+
+pub const CONFIG_PATH: &str = "\
+Examples:
+  agentctl config path
+  AGENTCTL_CONFIG=~/other.toml agentctl config path";
+
+pub const CONFIG_SHOW: &str = "\
+Examples:
+  agentctl config show
+  agentctl config show --profile review
+  agentctl config show --json";
+
+pub const CONFIG_INIT: &str = "\
+Examples:
+  agentctl config init
+  AGENTCTL_CONFIG=~/other.toml agentctl config init";

@@ -54,6 +54,7 @@ fn add_pages(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u
         .source(concat!("agentctl ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    page = page.replace("[\\fIBACKEND_ARGS\\fR]", "[\\-\\- \\fIBACKEND_ARGS\\fR...]");
     // Without a date, what comes after it would be taken for one.
     let title = format!(".TH {name} 1  ");
     page = page.replacen(&title, &format!(".TH {name} 1 \"\" "), 1);

@@ -11,6 +11,14 @@ use crate::suggest;
 pub const TOPICS: &[&str] = &["exit-codes", "environment", "json", "mock"];
 
 pub fn help(words: &[String]) -> Result<Exit, Failure> {
+    if let [topic, more, ..] = words
+        && TOPICS.contains(&topic.as_str())
+    {
+        return Err(
+            Failure::usage(format!("`{topic}` is a topic, and `{more}` is one word too many"))
+                .hint(format!("`agentctl help {topic}` is all of it")),
+        );
+    }
     match words.first().map(String::as_str) {
         Some("exit-codes") => print(exit_codes().as_bytes()),
         Some("environment") => print(environment().as_bytes()),
@@ -65,7 +73,7 @@ fn environment() -> String {
         .iter()
         .map(|(name, meaning)| format!("  {name:<26} {meaning}\n"));
     format!(
-        "Variables that agentctl reads (flags win over them, they win over files):\n\n{}",
+        "Variables that agentctl reads (flags win over them, they win over files):\n\n{}\nWithout HOME, the home directory that the system has for the user (passwd) is taken.\n",
         rows.collect::<String>()
     )
 }

@@ -61,6 +61,20 @@ fn the_page_that_is_printed_is_the_one_that_is_installed() {
 }
 
 #[test]
+fn the_synopsis_says_what_comes_before_arguments_of_the_cli() {
+    for (name, page) in generate::man_pages().unwrap() {
+        let page = String::from_utf8_lossy(&page).into_owned();
+        let synopsis = page.lines().find(|line| line.starts_with(r"\fBagentctl")).unwrap();
+        let told = synopsis.contains(r"[\-\- \fIBACKEND_ARGS\fR...]");
+        assert_eq!(
+            told,
+            ["agentctl-run.1", "agentctl-resume.1"].contains(&name.as_str()),
+            "{name}: {synopsis}"
+        );
+    }
+}
+
+#[test]
 fn no_man_page_names_one_that_is_not_there() {
     let pages = generate::man_pages().unwrap();
     let names: Vec<String> = pages.iter().map(|(name, _)| name.replace(".1", "(1)")).collect();

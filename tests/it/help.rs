@@ -3,6 +3,7 @@
 use crate::desk::{Desk, Ended as _};
 use agentctl::cli;
 use agentctl::config::VARIABLES;
+use assert_cmd::assert::OutputAssertExt as _;
 use clap::Command;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
@@ -80,7 +81,8 @@ fn every_variable_is_told_with_its_option() {
 #[test]
 fn every_command_has_examples_and_each_of_them_is_understood() {
     let root = built();
-    for command in commands(&root).chain([&root]) {
+    let help = root.find_subcommand("help").unwrap();
+    for command in commands(&root).flat_map(all_commands).chain([&root, help]) {
         let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         assert!(
             after.starts_with("Examples:\n"),
@@ -89,15 +91,40 @@ fn every_command_has_examples_and_each_of_them_is_understood() {
         );
         let examples = after.lines().filter(|line| line.starts_with("  "));
         for line in examples {
-            let line = line
-                .split(" | ")
-                .find(|part| part.trim().starts_with("agentctl "))
-                .unwrap();
+            let line = line.split(" | ").find(|part| part.contains("agentctl ")).unwrap();
             let line = line.split(" > ").next().unwrap();
             let words = shlex::split(line).unwrap();
+            // Variables before it.
+            let words = words.iter().skip_while(|word| word.contains('='));
+            let words: Vec<&String> = words.collect();
             let parsed = cli::command().try_get_matches_from(&words);
             let parsed = parsed.map_err(|error| error.to_string());
             assert!(parsed.is_ok(), "{words:?}: {parsed:?}");
+        }
+    }
+}
+
+#[test]
+fn no_sentence_of_a_help_page_is_broken_in_the_middle() {
+    let root = built();
+    for width in ["60", "80", "100", "120"] {
+        for command in commands(&root).flat_map(all_commands).chain([&root]) {
+            let name = command.get_display_name().unwrap_or("agentctl").replace('-', " ");
+            let words: Vec<&str> = name.split(' ').skip(1).chain(["--help"]).collect();
+            let desk = Desk::new();
+            let help = desk.agentctl(&words).env("COLUMNS", width).assert().success().out();
+            let prose = help
+                .split("\n\n")
+                .filter(|part| !part.contains("\n  ") && !part.starts_with("Usage:"));
+            for paragraph in prose {
+                let lines: Vec<&str> = paragraph.trim_end().lines().collect();
+                // A line ends where the first word of the next does not fit any more.
+                for pair in lines.windows(2) {
+                    let next = pair[1].split(' ').next().unwrap_or_default();
+                    let fits = pair[0].len() + 1 + next.len() <= width.parse::<usize>().unwrap().min(100);
+                    assert!(!fits, "{width} columns, {name}: {pair:?}");
+                }
+            }
         }
     }
 }
@@ -113,6 +140,7 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
     for (topic, told) in [
         ("exit-codes", "124"),
         ("environment", "AGENTCTL_STATE_DIR"),
+        ("environment", "Without HOME"),
         ("json", "responseText"),
         ("mock", "[[error:KIND]]"),
         ("mock", "rate_limit"),
@@ -158,6 +186,13 @@ fn a_slip_gets_a_suggestion() {
         (&["ls"], 2, "`agentctl sessions list`"),
         (&["list"], 2, "`agentctl sessions list`"),
         (&["config", "get"], 2, "`agentctl config show`"),
+        (&["config", "help"], 2, "`agentctl help config`"),
+        (&["sessions", "help"], 2, "`agentctl help sessions`"),
+        (&["sessions", "help", "show"], 2, "`agentctl help sessions`"),
+        (&["version"], 2, "`agentctl --version`"),
+        (&["-b", "mock", "hi"], 2, "agentctl run -b"),
+        (&["--model=x", "hi"], 2, "agentctl run --model"),
+        (&["help", "exit-codes", "foo"], 2, "`foo` is one word too many"),
     ];
     for (args, code, suggestion) in cases {
         let ended = desk.run(*args).code(*code);
@@ -174,6 +209,8 @@ fn nobody_is_sent_the_wrong_way() {
         (&["config", "frobnicate"], "to give an agent a prompt"),
         (&["sessions", "frobnicate"], "to give an agent a prompt"),
         (&["run", "-V"], "agentctl-run"),
+        (&["version"], "'sessions'"),
+        (&["--frobnicate", "hi"], "agentctl run"),
     ] {
         desk.run(args).code(2).stderr(contains(misleading).not());
     }
