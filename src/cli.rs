@@ -319,9 +319,17 @@ pub enum EffortArg {
 pub enum SchemaName {
     Event,
     Result,
+    // `sessions list --json`
     Sessions,
+    // `sessions show --json`
+    Session,
+    // `sessions prune --json`
+    Prune,
     Doctor,
+    // `backends --json`
     Backends,
+    // `backends NAME --json`
+    Backend,
 }
 
 #[derive(Debug, Args)]

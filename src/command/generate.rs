@@ -90,7 +90,10 @@ pub fn schema(of: SchemaName) -> Result<Exit, Failure> {
         SchemaName::Result => include_str!("../../man/schema/result.json"),
         SchemaName::Doctor => include_str!("../../man/schema/doctor.json"),
         SchemaName::Backends => include_str!("../../man/schema/backends.json"),
+        SchemaName::Backend => include_str!("../../man/schema/backend.json"),
         SchemaName::Sessions => include_str!("../../man/schema/sessions.json"),
+        SchemaName::Session => include_str!("../../man/schema/session.json"),
+        SchemaName::Prune => include_str!("../../man/schema/prune.json"),
     };
     print(text.as_bytes())
 }
@@ -102,6 +105,9 @@ pub fn schema_of(of: SchemaName) -> schemars::Schema {
         SchemaName::Result => schemars::schema_for!(EventResult),
         SchemaName::Doctor => schemars::schema_for!(crate::doctor::DoctorReport),
         SchemaName::Backends => schemars::schema_for!(Vec<super::backends::BackendView>),
+        SchemaName::Backend => schemars::schema_for!(super::backends::BackendView),
         SchemaName::Sessions => schemars::schema_for!(Vec<super::sessions::SessionView>),
+        SchemaName::Session => schemars::schema_for!(super::sessions::SessionView),
+        SchemaName::Prune => schemars::schema_for!(super::sessions::PruneView),
     }
 }

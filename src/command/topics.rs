@@ -112,5 +112,6 @@ The result:
   costUsd         what it cost; null where the CLI does not tell. A usage event has it where it is told on the way
   deniedTools     what was refused
 
-`agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas.
+`agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas;
+`schema backend`, `schema session` and `schema prune` those of `backends NAME`, `sessions show` and `sessions prune`.
 "#;

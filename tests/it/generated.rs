@@ -135,6 +135,13 @@ fn what_is_printed_fits_its_schema() {
         fits(&desk, "result", &[&all[..], &["json", prompt]].concat());
     }
     fits(&desk, "sessions", &["sessions", "list", "--json"]);
+    fits(&desk, "session", &["sessions", "show", "--json", "a name"]);
+    fits(
+        &desk,
+        "prune",
+        &["sessions", "prune", "--keep", "0", "--dry-run", "--json"],
+    );
     fits(&desk, "backends", &["backends", "--json"]);
+    fits(&desk, "backend", &["backends", "mock", "--json"]);
     fits(&desk, "doctor", &["doctor", "--json", "mock", "claude"]);
 }
