@@ -2,6 +2,7 @@
 //! how; `find` knows where the secrets of a run are.
 
 mod find;
+mod shape;
 
 use crate::backend::Launch;
 use crate::request::Request;
@@ -14,10 +15,14 @@ const TELLTALE: &[&str] = &[
     "SECRET",
     "PASSWORD",
     "PASSWD",
+    "PASSPHRASE",
+    "PASSCODE",
     "CREDENTIAL",
     "AUTH",
     "COOKIE",
 ];
+/// Words that stand for a credential only if they stand alone: `DB_PASS`, `GH_PAT`, but not `PATH` or `PASSENGER`.
+const TELLTALE_WORDS: &[&str] = &["PASS", "PAT", "PW", "DBPASS", "SSHPASS", "PGPASS"];
 /// A shorter value would mask words of ordinary text.
 const SHORTEST: usize = 6;
 const MASKED: &str = "***";
@@ -51,13 +56,16 @@ impl Mask {
         Self(secrets)
     }
 
+    /// The text without the secrets of the run, and without what looks like one by itself.
     pub fn apply(&self, text: &str) -> String {
-        self.0
+        let known = self
+            .0
             .iter()
             .fold(text.to_owned(), |text, secret| match text.contains(secret.as_str()) {
                 true => text.replace(secret.as_str(), MASKED),
                 false => text,
-            })
+            });
+        shape::masked(known)
     }
 
     /// The value of a variable as it may be shown.
@@ -80,7 +88,11 @@ fn forms(secret: String) -> impl Iterator<Item = String> {
 /// Whether a variable, an option or a header of this name holds a credential.
 pub fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
+    let mut words = name.split(|character: char| !character.is_ascii_alphanumeric());
+    // The working directory is called PWD, a password for a program such as MySQL is MYSQL_PWD.
     TELLTALE.iter().any(|word| name.contains(word))
+        || words.any(|word| TELLTALE_WORDS.contains(&word))
+        || (name.ends_with("_PWD") && !name.starts_with("OLD"))
 }
 
 #[cfg(test)]
@@ -93,6 +105,33 @@ mod tests {
         let pairs = pairs.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let mask = Mask::new(find::in_environment(&pairs.into_iter().collect()));
         assert_eq!(mask.apply("sk-123456 in /home/user abc"), "*** in /home/user abc");
+    }
+
+    #[test]
+    fn names_of_credentials_are_known_by_their_words() {
+        for name in [
+            "DB_PASS",
+            "GH_PAT",
+            "PASSPHRASE",
+            "pass",
+            "db-pass",
+            "MYSQL_PWD",
+            "SSHPASS",
+        ] {
+            assert!(is_secret(OsStr::new(name)), "{name}");
+        }
+        for name in [
+            "PATH",
+            "PASSENGER",
+            "COMPASS",
+            "PATTERN",
+            "PWD",
+            "OLDPWD",
+            "BYPASS_CACHE",
+            "DISPATCH",
+        ] {
+            assert!(!is_secret(OsStr::new(name)), "{name}");
+        }
     }
 
     #[test]
