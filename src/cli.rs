@@ -253,7 +253,7 @@ pub struct CommonArgs {
     /// text, json (one result object) or stream-json (events, the last one the result) [default: text]
     #[arg(short, long, value_name = "FORMAT", value_enum, help_heading = OUTPUT)]
     pub output_format: Option<OutputFormat>,
-    /// The final answer must be JSON that fits this JSON Schema
+    /// The final answer must be JSON that fits this JSON Schema; as text it is printed alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub schema: Option<PathBuf>,
     /// How often to ask again when the answer does not fit the schema [default: 1]

@@ -2,6 +2,8 @@
 
 use super::Report;
 use crate::event::{Event, EventResult};
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
 
 /// Whether the text can be shown piece by piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +76,21 @@ impl Report for Text {
                     .is_some_and(|error| error.message == result.response_text))
         {
             self.after_tool = false;
-            self.say(&result.response_text, out);
+            self.say(&answer(result), out);
         }
         if self.open_line {
             out.push(b'\n');
             self.open_line = false;
         }
+    }
+}
+
+/// The answer, of which a program that asked for JSON wants that alone: agents put fences and words around it.
+fn answer(result: &EventResult) -> Cow<'_, str> {
+    let text = result.response_text.as_str();
+    match &result.structured {
+        Some(value) if serde_json::from_str::<IgnoredAny>(text).is_err() => Cow::Owned(value.to_string()),
+        _ => Cow::Borrowed(text),
     }
 }
 
