@@ -266,7 +266,7 @@ pub fn decide(
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         },
-        marker: args.marker.clone().filter(|marker| !marker.is_empty()),
+        marker: args.marker.clone(),
         media: args.media,
         raw_events: args.raw_events,
         record: args.record.clone(),

@@ -125,6 +125,9 @@ fn complain(args: &CommonArgs, failure: Failure) -> u8 {
 
 fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let args = typed.common;
+    if args.marker.as_deref() == Some("") {
+        return Err(Failure::usage("--marker: the text is empty").hint("is a variable not set?"));
+    }
     let here = working_directory(args.cwd.as_deref())?;
     let environment = Environment::of_process();
     let config = Config::load(environment.clone(), &here)?;

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+const PROJECT_FILE: &str = ".agentctl.toml";
+
 /// The user's configuration file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -121,7 +123,7 @@ pub fn project_file(cwd: &Path, environment: &Environment) -> ProjectSearch {
     let home = environment.home();
     let mut search = ProjectSearch::default();
     for directory in cwd.ancestors() {
-        let candidate = directory.join(".agentctl.toml");
+        let candidate = directory.join(PROJECT_FILE);
         if candidate.is_file() {
             match owner::distrust(&candidate, environment.sudoer()) {
                 None => {
@@ -178,8 +180,14 @@ fn read_text(path: &Path) -> Result<Option<String>, Failure> {
         {
             Ok(None)
         }
-        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))
-            .hint("mend the file's permissions, or name another with AGENTCTL_CONFIG")),
+        Err(error) => {
+            let hint = match (error.kind(), path.file_name()) {
+                (std::io::ErrorKind::InvalidData, _) => "it has to be UTF-8: convert it, e.g. with iconv",
+                (_, Some(name)) if name == PROJECT_FILE => "mend the file's permissions, or move it away",
+                _ => "mend the file's permissions, or name another with AGENTCTL_CONFIG",
+            };
+            Err(Failure::usage(format!("cannot read {}: {error}", path.display())).hint(hint))
+        }
     }
 }
 
@@ -249,6 +257,18 @@ mod tests {
             let hint = read_project(&path).unwrap_err().hint.unwrap();
             assert!(hint.contains(told), "{text}: {hint}");
         }
+    }
+
+    #[test]
+    fn a_project_file_that_cannot_be_read_is_told_what_helps_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PROJECT_FILE);
+        std::fs::write(&path, b"model = \"\xff\"\n").unwrap();
+        assert!(read_project(&path).unwrap_err().hint.unwrap().contains("UTF-8"));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let hint = read_project(&path).unwrap_err().hint.unwrap();
+        assert!(!hint.contains("AGENTCTL_CONFIG"), "{hint}");
     }
 
     #[test]

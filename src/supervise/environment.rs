@@ -172,12 +172,22 @@ fn same_name(one: &str, other: &str) -> bool {
 }
 
 fn next_depth(env: &BTreeMap<OsString, OsString>) -> Result<u32, Failure> {
-    let number = |name: &str| {
-        env.get(OsStr::new(name))
-            .and_then(|value| value.to_str()?.trim().parse::<u32>().ok())
+    // A number that cannot be read must not open the way for agents without end.
+    let number = |name: &str, default: u32| match env.get(OsStr::new(name)).filter(|value| !value.is_empty()) {
+        None => Ok(default),
+        Some(value) => value
+            .to_str()
+            .and_then(|value| value.trim().parse().ok())
+            .ok_or_else(|| {
+                let message = format!(
+                    "{name} is `{}`, which is not a number of levels",
+                    value.to_string_lossy()
+                );
+                Failure::usage(message).hint("set it to a whole number, or unset it")
+            }),
     };
-    let depth = number(DEPTH).unwrap_or(0);
-    let most = number(MAX_DEPTH).unwrap_or(DEFAULT_MAX_DEPTH);
+    let depth = number(DEPTH, 0)?;
+    let most = number(MAX_DEPTH, DEFAULT_MAX_DEPTH)?;
     if depth >= most {
         return Err(
             Failure::usage(format!("agentctl runs inside agentctl {depth} levels deep already")).hint(format!(
@@ -307,5 +317,20 @@ mod tests {
         assert_eq!(env[OsStr::new("KEY")], "from-file");
         assert_eq!(env[OsStr::new("HOME")], "/home/user");
         assert_eq!(env[OsStr::new("PLANNED")], "plan");
+    }
+
+    #[test]
+    fn a_depth_that_is_no_number_does_not_count_as_none() {
+        for (name, value) in [
+            (DEPTH, "abc"),
+            (DEPTH, "-1"),
+            (DEPTH, "99999999999"),
+            (MAX_DEPTH, "many"),
+        ] {
+            let failure = build(ours(&[(name, value)]), &Wishes::default()).unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::Usage);
+            assert!(failure.message.contains(name), "{failure}");
+        }
+        assert!(build(ours(&[(DEPTH, "")]), &Wishes::default()).is_ok());
     }
 }
