@@ -147,7 +147,7 @@ pub struct CommonArgs {
     /// How hard the model should think, mapped to the nearest that the backend has [default: its own]
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = AGENT)]
     pub effort: Option<EffortArg>,
-    /// A set of values from the configuration file [env: AGENTCTL_PROFILE]
+    /// A set of values from the configuration file, as good as flags [env: AGENTCTL_PROFILE, below the others]
     #[arg(long, value_name = "NAME", help_heading = AGENT, add = ArgValueCandidates::new(complete::profiles))]
     pub profile: Option<String>,
     /// A backend-specific option by name (repeatable); `agentctl backends NAME` lists them

@@ -260,7 +260,21 @@ fn with_session<'c>(
         // Another backend's section applies.
         false => config.layers(args.profile.as_deref(), Some(&name))?.0,
     };
-    layers.0.extend(selected.layer());
+    if let Some(layer) = selected.layer() {
+        // A profile that was typed is as good as flags.
+        let below = layers.0.len() - usize::from(args.profile.is_some());
+        let typed = layers
+            .0
+            .get(below)
+            .and_then(|profile| profile.settings.backend.as_ref());
+        if let (Some(profile), Some(other)) = (&args.profile, typed.filter(|other| **other != name)) {
+            return Err(Failure::usage(format!(
+                "the conversation is one of {name}, and the profile `{profile}` is for {other}"
+            ))
+            .hint("choose another profile, or start a new conversation"));
+        }
+        layers.0.insert(below, layer);
+    }
     Ok((catalog.find(&name)?, layers))
 }
 

@@ -1,7 +1,8 @@
 //! Configuration: files and environment, read once, each value with its origin.
 //!
 //! Weakest first: built-in defaults, `[defaults]`, `[backends.NAME]`, the project's `.agentctl.toml` (harmless keys
-//! only), the chosen `[profiles.NAME]`, environment, the stored conversation, flags.
+//! only), the `[profiles.NAME]` of the environment, environment, the stored conversation, the profile that was typed,
+//! flags.
 
 mod environment;
 mod file;
@@ -61,31 +62,37 @@ impl Config {
     }
 
     /// The layers below the flags, and the backend that they are for: the one of the flag, else of the strongest layer.
+    /// A profile that was typed is the last of them: it is as good as flags.
     pub fn layers(&self, profile: Option<&str>, backend_flag: Option<&str>) -> Result<(Layers, String), Failure> {
         let mut layers = Layers::default();
         layers.push(Layer::new(self.file.defaults.clone(), Origin::File(self.path.clone())));
         if let Some((path, settings)) = &self.project {
             layers.push(Layer::new(settings.clone(), Origin::Project(path.clone())));
         }
-        let profile = profile
-            .map(str::to_owned)
-            .or_else(|| self.environment.get("AGENTCTL_PROFILE"));
-        if let Some(name) = profile {
+        let profile_layer = |name: String| -> Result<Layer, Failure> {
             let settings = self.profile(&name)?.clone();
-            layers.push(Layer::new(settings, Origin::Profile(self.path.clone(), name)));
+            Ok(Layer::new(settings, Origin::Profile(self.path.clone(), name)))
+        };
+        if profile.is_none()
+            && let Some(name) = self.environment.get("AGENTCTL_PROFILE")
+        {
+            layers.push(profile_layer(name)?);
         }
+        let environment_at = layers.0.len();
         layers.push(self.environment.layer()?);
+        if let Some(name) = profile {
+            layers.push(profile_layer(name.to_owned())?);
+        }
         let backend = backend_flag
             .map(str::to_owned)
             .or_else(|| layers.backend().cloned())
             .unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
+        if let Some(path) = self.environment.backend_path(&backend) {
+            layers.0.insert(environment_at, path);
+        }
         if let Some(section) = self.file.backends.get(&backend) {
             let origin = Origin::Backend(self.path.clone(), backend.clone());
             layers.0.insert(1, Layer::new(section.settings(), origin));
-        }
-        if let Some(path) = self.environment.backend_path(&backend) {
-            let position = layers.0.len() - 1;
-            layers.0.insert(position, path);
         }
         Ok((layers, backend))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value came from, weakest first.
+/// Where a value came from, weakest first. A profile that was typed stands between the conversation and the flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Default,

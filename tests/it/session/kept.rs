@@ -101,6 +101,34 @@ fn what_a_conversation_was_started_without_it_does_not_get_later() {
 }
 
 #[test]
+fn a_profile_that_was_typed_says_otherwise_and_one_of_the_environment_does_not() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    result(
+        world,
+        &[&RUN[..], &["--session", "kept", "-m", "a-model", "one"]].concat(),
+    );
+    let folder = world.join(".config/agentctl");
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = "[profiles.review]\npermission = \"read-only\"\n[profiles.other]\nbackend = \"codex\"\n";
+    std::fs::write(folder.join("config.toml"), config).unwrap();
+    let go_on = |profile: &[&str]| {
+        let typed = ["run", "-o", "json", "--session", "kept", "[[tool:ls]]"];
+        let mut command = agentctl(world, &[&typed[..], profile].concat());
+        let output = command.env("AGENTCTL_PROFILE", "review").output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(denied(&go_on(&[])), [""; 0]);
+    let reviewed = go_on(&["--profile", "review"]);
+    assert_eq!(
+        (denied(&reviewed), &reviewed["model"]),
+        (vec!["bash"], &"a-model".into())
+    );
+    let other = go_on(&["--profile", "other"]);
+    assert_eq!(other["error"]["kind"], "usage", "{other}");
+}
+
+#[test]
 fn a_flag_says_otherwise_and_is_kept_from_then_on() {
     let desk = Desk::new();
     run_named(&desk, "kept", &["-P", "full", "one"]);
