@@ -180,6 +180,8 @@ pub fn permission_of(layers: &Layers) -> Result<Permission, Failure> {
 pub struct Given {
     pub prompt: String,
     pub conversation: Conversation,
+    /// Whether it was given a name, to be gone on with later.
+    pub is_named: bool,
     pub cwd: PathBuf,
     /// Whether this is the first turn of the conversation: then the identity goes before the prompt.
     pub first_turn: bool,
@@ -249,6 +251,9 @@ pub fn decide(
     let strict = layers.strict().copied().unwrap_or(false);
     let mut warnings = unsupported::settle(&mut request, backend, strict)?;
     warnings.extend(tools::hold_to_level(&mut request, layers, backend)?);
+    if given.is_named {
+        warnings.extend(unsupported::name(backend, strict)?);
+    }
     let settings = RunSettings {
         cli_path: layers.cli_path().cloned(),
         timeout: bounded(layers, "timeout", layers.timeout(), Some(DEFAULT_TIMEOUT))?,

@@ -158,6 +158,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let given = Given {
         prompt,
         conversation: selected.conversation.clone(),
+        is_named: matches!(typed.selector, Selector::Named(_)),
         cwd: cwd.clone(),
         first_turn: matches!(selected.conversation, Conversation::Fresh { .. }),
     };

@@ -35,6 +35,19 @@ pub(super) fn settle(request: &mut Request, backend: &dyn Backend, strict: bool)
     Ok(warnings)
 }
 
+/// The same for `--session`: a conversation that cannot go on has its name for nothing.
+pub(super) fn name(backend: &dyn Backend, strict: bool) -> Result<Option<String>, Failure> {
+    let support = backend.capabilities().of(Feature::Resume);
+    if support.is_supported() {
+        return Ok(None);
+    }
+    let message = format!("{} cannot honour --session: {}", backend.display_name(), support.note);
+    match strict {
+        true => Err(Failure::usage(message).hint("`agentctl backends` shows what each backend can do")),
+        false => Ok(Some(message)),
+    }
+}
+
 /// The features that a request makes use of.
 fn asked_for(request: &Request) -> Vec<Feature> {
     let image = |attachment: &Attachment| matches!(attachment.kind, AttachmentKind::Image(_));

@@ -162,6 +162,21 @@ session_args_resume = ["{session}"]
 }
 
 #[test]
+#[cfg(unix)]
+fn a_name_for_a_conversation_that_cannot_go_on_is_told() {
+    let model = Model::start();
+    let world = configured(&model, "[backends.own]\nprogram = \"/bin/cat\"\ndialect = \"text\"\n");
+    let named = ["run", "-b", "own", "--session", "s", "hello"];
+    world.agentctl(named).run().exits(0).stderr_has("--session");
+    world
+        .agentctl(named)
+        .arg("--strict")
+        .run()
+        .exits(2)
+        .stderr_has("--session");
+}
+
+#[test]
 fn a_declaration_with_an_error_names_file_section_and_key() {
     let model = Model::start();
     let world = configured(&model, "[backends.own]\nprogram = \"own\"\ndialect = \"clod\"\n");
