@@ -4,7 +4,7 @@ use crate::config::{Layer, Origin, Settings};
 use crate::engine::Keeper;
 use crate::error::{ErrorKind, Failure};
 use crate::request::{Continuation, Conversation, Request};
-use crate::session::{Guard, Key, Record, Resolution, Store, TranscriptPolicy, Wait};
+use crate::session::{Filter, Guard, Key, LockId, Record, Resolution, Store, TranscriptPolicy, Wait};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -55,21 +55,50 @@ pub struct Search<'a> {
     /// The backend of the flag, and the one that is configured.
     pub backend_flag: Option<&'a str>,
     pub backend: &'a str,
+    pub absent: Absent,
+}
+
+/// What to do if the conversation is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    Fail,
+    /// `--or-new`.
+    Begin,
 }
 
 impl Search<'_> {
     pub fn run(self) -> Result<Selected, Failure> {
+        let failure = match self.found() {
+            Err(failure) if failure.kind == ErrorKind::SessionNotFound && self.absent == Absent::Begin => failure,
+            found => return found,
+        };
+        let mut selected = self.begin();
+        selected
+            .warnings
+            .insert(0, format!("{}: a new conversation takes its place", failure.message));
+        Ok(selected)
+    }
+
+    fn found(&self) -> Result<Selected, Failure> {
         match self.selector.clone() {
             Selector::New => Ok(self.begin()),
             Selector::Named(name) => self.named(&name),
             Selector::Last(reach) => {
                 let store = self.store.as_ref().map_err(Clone::clone)?;
-                let last = match reach {
-                    Reach::ThisDirectory => store.last_in(self.cwd),
-                    Reach::AnyDirectory => store.last(),
+                let last = match (reach, self.backend_flag) {
+                    (Reach::ThisDirectory, None) => store.last_in(self.cwd),
+                    (Reach::AnyDirectory, None) => store.last(),
+                    (_, Some(backend)) => {
+                        let filter = Filter {
+                            backend: Some(backend.to_owned()),
+                            cwd: (reach == Reach::ThisDirectory).then(|| self.cwd.to_owned()),
+                            ..Filter::default()
+                        };
+                        store.recent(&filter, 1).records.pop()
+                    }
                 };
-                let key = last.map(|record| record.key).ok_or_else(|| none_yet(reach, self.cwd))?;
-                self.known(key)
+                let key = last.map(|record| record.key);
+                self.known(key.ok_or_else(|| none_yet(reach, self.cwd, self.backend_flag))?)
             }
             Selector::Typed(text) => {
                 let store = self.store.as_ref().map_err(Clone::clone)?;
@@ -85,14 +114,14 @@ impl Search<'_> {
                     _ => Err(store
                         .find(&text)
                         .err()
-                        .unwrap_or_else(|| none_yet(Reach::AnyDirectory, self.cwd))),
+                        .unwrap_or_else(|| none_yet(Reach::AnyDirectory, self.cwd, None))),
                 }
             }
         }
     }
 
     /// A new conversation that leaves nothing.
-    pub fn ephemeral(self) -> Selected {
+    pub fn ephemeral(&self) -> Selected {
         Selected {
             conversation: Conversation::Fresh {
                 id: uuid::Uuid::new_v4(),
@@ -105,12 +134,15 @@ impl Search<'_> {
     }
 
     /// A new conversation. A store that cannot be used costs the ability to resume, not the run.
-    fn begin(self) -> Selected {
+    fn begin(&self) -> Selected {
+        if self.wait == Wait::Unheld {
+            return self.ephemeral();
+        }
         let fresh = Conversation::Fresh {
             id: uuid::Uuid::new_v4(),
         };
         let key = Key::fresh();
-        let claimed = self.store.and_then(|store| {
+        let claimed = self.store.clone().and_then(|store| {
             let guard = store.claim_new(key)?;
             Ok((store, guard))
         });
@@ -129,7 +161,7 @@ impl Search<'_> {
         }
     }
 
-    fn named(self, name: &str) -> Result<Selected, Failure> {
+    fn named(&self, name: &str) -> Result<Selected, Failure> {
         let claim = match &self.store {
             Ok(store) => self.in_turn(|wait| store.claim_name(name, wait)),
             Err(failure) => Err(failure.clone()),
@@ -146,7 +178,7 @@ impl Search<'_> {
                 ));
             }
         };
-        let store = self.store?;
+        let store = self.store.clone()?;
         let mut warnings = Vec::new();
         if let Some(damaged) = claim.damaged {
             warnings.push(format!(
@@ -188,15 +220,18 @@ impl Search<'_> {
         }
     }
 
-    fn known(self, key: Key) -> Result<Selected, Failure> {
+    fn known(&self, key: Key) -> Result<Selected, Failure> {
         let store = self.store.clone()?;
         let (guard, record) = self.in_turn(|wait| store.claim_key(key, wait))?;
         check_backend(&record, self.backend_flag)?;
-        self.branch.of(store, guard, record)
+        self.branch.of(store, guard, record, self.wait)
     }
 
     /// Claims a conversation, at once if nobody has it.
     fn in_turn<T>(&self, claim: impl Fn(Wait) -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.wait == Wait::Unheld {
+            return claim(Wait::Unheld);
+        }
         match claim(Wait::No) {
             Err(failure) if failure.kind == ErrorKind::Busy && self.wait != Wait::No => {
                 (self.before_waiting)();
@@ -207,12 +242,12 @@ impl Search<'_> {
     }
 
     /// A conversation that was begun outside of agentctl.
-    fn foreign(self, id: &str, backend: &str) -> Result<Selected, Failure> {
+    fn foreign(&self, id: &str, backend: &str) -> Result<Selected, Failure> {
         let store = self.store.clone()?;
         let claim = self.in_turn(|wait| store.claim_native_id(backend, id, wait))?;
         // Another run may have taken it up while we waited: it is known then, and has its rights.
         if let Some(record) = claim.record {
-            return self.branch.of(store, claim.guard, record);
+            return self.branch.of(store, claim.guard, record, self.wait);
         }
         let key = Key::fresh();
         let of = Continuation {
@@ -222,7 +257,7 @@ impl Search<'_> {
         let (conversation, guard) = match self.branch {
             Branch::Continue => (Conversation::Resume(of), claim.guard),
             // What becomes of the original is not our concern, and its lock not ours to hold.
-            Branch::Fork => (fork_of(of), store.claim_new(key)?),
+            Branch::Fork => (fork_of(of), lock_new(&store, key, self.wait)?),
         };
         let record = Record::new(key, guard.id().clone(), backend, self.cwd, Timestamp::now());
         Ok(Selected {
@@ -237,14 +272,14 @@ impl Search<'_> {
 
 impl Branch {
     /// A known conversation whose lock is ours: itself, or a new one that begins as its copy.
-    fn of(self, store: Store, guard: Guard, record: Record) -> Result<Selected, Failure> {
+    fn of(self, store: Store, guard: Guard, record: Record, wait: Wait) -> Result<Selected, Failure> {
         let (conversation, record, guard) = match self {
             Self::Continue => (Conversation::Resume(record.continuation()), record, guard),
             Self::Fork => {
                 let key = Key::fresh();
                 // The original is only read: others may go on with it meanwhile.
                 drop(guard);
-                let guard = store.claim_new(key)?;
+                let guard = lock_new(&store, key, wait)?;
                 let mut fork = Record::new(key, guard.id().clone(), &record.backend, &record.cwd, Timestamp::now());
                 fork.parent = Some(record.key);
                 inherit(&record, &mut fork);
@@ -258,6 +293,14 @@ impl Branch {
             place: Some((store, guard)),
             warnings: Vec::new(),
         })
+    }
+}
+
+/// The lock of a conversation that begins.
+fn lock_new(store: &Store, key: Key, wait: Wait) -> Result<Guard, Failure> {
+    match wait {
+        Wait::Unheld => store.lock(&LockId::of_key(key), Wait::Unheld),
+        _ => store.claim_new(key),
     }
 }
 
@@ -369,13 +412,14 @@ fn check_backend(record: &Record, flag: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-fn none_yet(reach: Reach, cwd: &Path) -> Failure {
+fn none_yet(reach: Reach, cwd: &Path, backend: Option<&str>) -> Failure {
+    let of = backend.map(|backend| format!(" of {backend}")).unwrap_or_default();
     let (message, hint) = match reach {
         Reach::ThisDirectory => (
-            format!("there is no conversation in {} yet", cwd.display()),
+            format!("there is no conversation{of} in {} yet", cwd.display()),
             "`agentctl resume --last --any-dir` takes the last one of any directory",
         ),
-        Reach::AnyDirectory => ("there is no conversation yet".to_owned(), "`agentctl run` starts one"),
+        Reach::AnyDirectory => (format!("there is no conversation{of} yet"), "`agentctl run` starts one"),
     };
     Failure::new(ErrorKind::SessionNotFound, message).hint(hint)
 }

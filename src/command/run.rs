@@ -1,6 +1,6 @@
 //! `agentctl run` and `agentctl resume`: from typed arguments to an exit code.
 
-use super::conversation::{Branch, Reach, Search, Selected, Selector};
+use super::conversation::{Absent, Branch, Reach, Search, Selected, Selector};
 use super::{dry_run, full_rights};
 use crate::cli::{CommonArgs, OutputFormat, ResumeArgs, RunArgs};
 use crate::config::{Config, Environment, Layer, Layers, Origin};
@@ -212,7 +212,11 @@ fn select(
         store,
         selector: typed.selector.clone(),
         branch: typed.branch,
-        wait: wait(flags, layers)?,
+        // Who only looks neither waits nor leaves anything.
+        wait: match typed.common.dry_run {
+            true => Wait::Unheld,
+            false => wait(flags, layers)?,
+        },
         before_waiting: &|| {
             if !quiet {
                 report::tell("waiting for another run of this conversation (--no-wait does not)\n");
@@ -221,6 +225,10 @@ fn select(
         cwd: here,
         backend_flag: typed.common.backend.as_deref(),
         backend: configured,
+        absent: match typed.common.or_new {
+            true => Absent::Begin,
+            false => Absent::Fail,
+        },
     };
     if typed.common.ephemeral && typed.selector == Selector::New {
         return Ok(search.ephemeral());

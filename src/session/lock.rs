@@ -73,6 +73,8 @@ impl From<LockId> for String {
 /// What to do while somebody else has the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
+    /// Take no lock at all, and make nothing: for somebody who only looks.
+    Unheld,
     No,
     For(Duration),
     Forever,
@@ -81,7 +83,7 @@ pub enum Wait {
 /// A conversation that is ours until this is dropped (and every copy of its descriptor is closed).
 #[derive(Debug)]
 pub struct Guard {
-    /// None where no lock can be made: see `open`.
+    /// None where no lock can be made (see `open`) or none was wanted.
     file: Option<File>,
     id: LockId,
 }
@@ -100,6 +102,12 @@ impl Guard {
 
 /// Takes a lock, in turn: the kernel keeps the queue.
 pub(super) fn take(root: &Root, id: &LockId, wait: Wait) -> Result<Guard, Failure> {
+    if wait == Wait::Unheld {
+        return Ok(Guard {
+            file: None,
+            id: id.clone(),
+        });
+    }
     let path = id.path(root);
     let begun = Instant::now();
     loop {
@@ -173,7 +181,7 @@ pub(super) fn remove_held(guard: Guard, root: &Root) {
 /// the thread gives the lock back as soon as it gets it.
 fn wait_for(file: File, wait: Wait, begun: Instant, path: &Path) -> Result<File, Failure> {
     let patience = match wait {
-        Wait::No => NO_PATIENCE,
+        Wait::Unheld | Wait::No => NO_PATIENCE,
         Wait::For(patience) => patience,
         Wait::Forever => {
             file.lock().map_err(|error| unusable(path, &error))?;
@@ -201,7 +209,7 @@ fn busy(waited: Wait) -> Failure {
     match waited {
         Wait::For(time) => failure(format!("another run still has this conversation after {time:?}"))
             .hint("give it more time with --wait, or try again later"),
-        Wait::No | Wait::Forever => {
+        Wait::Unheld | Wait::No | Wait::Forever => {
             failure("another run has this conversation".to_owned()).hint("wait for it with --wait, or try again later")
         }
     }

@@ -34,6 +34,45 @@ fn a_named_conversation_goes_on_by_name_key_prefix_native_id_and_last() {
 }
 
 #[test]
+fn the_last_conversation_of_a_backend_is_that_of_the_backend() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let folder = world.join(".config/agentctl");
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = "[backends.own]\nprogram = \"/bin/cat\"\ndialect = \"text\"\n";
+    std::fs::write(folder.join("config.toml"), config).unwrap();
+    let mock = result(world, &[&RUN[..], &["one"]].concat());
+    result(world, &["run", "-b", "own", "-o", "json", "two"]);
+    let resumed = result(world, &["resume", "--last", "-b", "mock", "-o", "json", "three"]);
+    assert_eq!(resumed["session"], mock["session"], "{resumed}");
+    let none = output(world, &["resume", "--last", "-b", "codex", "four"]);
+    assert_eq!(none.status.code(), Some(7), "{none:?}");
+    assert!(String::from_utf8_lossy(&none.stderr).contains("of codex"), "{none:?}");
+}
+
+#[test]
+fn a_conversation_that_was_forgotten_can_be_begun_anew() {
+    let world = tempfile::tempdir().unwrap();
+    let world = world.path();
+    let first = result(world, &[&RUN[..], &["one"]].concat());
+    let key = first["session"].as_str().unwrap();
+    assert!(output(world, &["sessions", "rm", key]).status.success());
+    let resumed = |more: &[&str]| {
+        let mut command = agentctl(world, &[&["resume", key, "-o", "json", "two"], more].concat());
+        let output = command.env("AGENT_BACKEND", "mock").output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(resumed(&[])["error"]["kind"], "session_not_found");
+    let anew = resumed(&["--or-new"]);
+    assert_eq!(
+        (&anew["resumed"], &anew["isError"]),
+        (&"fresh".into(), &false.into()),
+        "{anew}"
+    );
+    assert!(anew["warnings"][0].as_str().unwrap_or_default().contains(key), "{anew}");
+}
+
+#[test]
 fn a_conversation_that_the_agent_has_lost_keeps_its_id_and_exits_with_seven() {
     let desk = Desk::new();
     let first = run_named(&desk, "lost", &["one"]);
