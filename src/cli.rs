@@ -228,7 +228,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "DUR", help_heading = LIMITS)]
     pub retry_for: Option<String>,
 
-    /// Work in this directory [default: this one; a conversation that goes on keeps its own]
+    /// Work in this directory; paths of other flags are relative to where you are all the same [default: this one; a conversation that goes on keeps its own]
     #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = PROCESS)]
     pub cwd: Option<PathBuf>,
     /// Set a variable for the agent (repeatable)

@@ -79,7 +79,7 @@ pub fn default_settings(backend: &str) -> Settings {
 /// The flags as the strongest layer of settings.
 pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
     let list = |values: &Vec<String>| (!values.is_empty()).then(|| values.clone());
-    let paths = |values: &Vec<PathBuf>| (!values.is_empty()).then(|| values.clone());
+    let paths = |values: &Vec<PathBuf>| (!values.is_empty()).then(|| values.iter().map(|path| typed(path)).collect());
     let pairs = |values: &[String], flag: &str| -> Result<Option<BTreeMap<String, String>>, Failure> {
         let pairs: Result<BTreeMap<String, String>, Failure> =
             values.iter().map(|pair| split_pair(pair, flag)).collect();
@@ -87,7 +87,11 @@ pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
     };
     Ok(Settings {
         backend: args.backend.clone(),
-        cli_path: args.cli_path.clone(),
+        // A bare name is looked for on PATH.
+        cli_path: args.cli_path.as_deref().map(|path| match path.components().count() {
+            1 if !path.starts_with(".") => path.to_owned(),
+            _ => typed(path),
+        }),
         model: args.model.clone(),
         effort: args.effort.map(|effort| effort_of(effort).name().to_owned()),
         permission: args.permission.clone(),
@@ -95,7 +99,7 @@ pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
         deny_tools: list(&args.deny_tool),
         add_dirs: paths(&args.add_dir),
         system: args.system.clone(),
-        system_file: args.system_file.clone(),
+        system_file: args.system_file.as_deref().map(typed),
         system_replace: args.system_replace.then_some(true),
         identity: args.identity.clone(),
         mcp_config: paths(&args.mcp_config),
@@ -120,6 +124,11 @@ pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
         color: None,
         progress: args.no_progress.then_some(false),
     })
+}
+
+/// A path of the command line means what it means to the shell there, wherever the agent works.
+fn typed(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn split_pair(pair: &str, flag: &str) -> Result<(String, String), Failure> {
@@ -224,10 +233,10 @@ pub fn decide(
         attachments: args
             .attach
             .iter()
-            .map(|path| attachment(path, &cwd))
+            .map(|path| attachment(typed(path)))
             .collect::<Result<_, _>>()?,
         effort: effort.transpose()?,
-        schema: args.schema.as_deref().map(|path| read_schema(path, &cwd)).transpose()?,
+        schema: args.schema.as_deref().map(read_schema).transpose()?,
         mcp_servers: mcp_servers(layers, &cwd)?,
         conversation: given.conversation,
         persistence: if args.ephemeral {
@@ -368,8 +377,7 @@ fn add_dirs(layers: &Layers, cwd: &Path) -> Result<Vec<PathBuf>, Failure> {
     .collect()
 }
 
-fn attachment(path: &Path, cwd: &Path) -> Result<Attachment, Failure> {
-    let path = cwd.join(path);
+fn attachment(path: PathBuf) -> Result<Attachment, Failure> {
     let metadata = path
         .metadata()
         .map_err(|error| Failure::usage(format!("--attach {}: {error}", path.display())))?;
@@ -390,8 +398,8 @@ fn attachment(path: &Path, cwd: &Path) -> Result<Attachment, Failure> {
     Ok(Attachment { path, kind })
 }
 
-fn read_schema(path: &Path, cwd: &Path) -> Result<serde_json::Value, Failure> {
-    let text = read_text(&cwd.join(path), "the schema")?;
+fn read_schema(path: &Path) -> Result<serde_json::Value, Failure> {
+    let text = read_text(path, "the schema")?;
     let schema: serde_json::Value = serde_json::from_str(&text).map_err(|error| {
         Failure::usage(format!("--schema {}: {error}", path.display())).hint("it must be a JSON Schema")
     })?;

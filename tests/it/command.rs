@@ -384,6 +384,7 @@ fn wrong_values_are_usage_errors_that_name_what_is_wrong() {
         (&["run", "-b", "mock", "--schema", "none.json", "hi"], "none.json"),
         (&["run", "-b", "mock", "--profile", "none", "hi"], "none"),
         (&["run", "-b", "mock", "   "], "no prompt"),
+        (&["run", "-b", "mock", "--marker=", "hi"], "--marker"),
         (&["resume", "hi"], "hi"),
     ] {
         desk.run(args).code(&[2, 7][..]).stderr(contains(said));
@@ -469,6 +470,127 @@ fn a_program_in_rust_gets_no_more_than_the_level_either() {
     let result = agent.execute(prompt, |_| {});
     let kind = result.error.map(|error| error.kind);
     assert_eq!(kind, Some(agentctl::error::ErrorKind::Usage));
+}
+
+#[test]
+fn typed_paths_are_relative_to_where_the_user_is() {
+    let place = Place::new();
+    let elsewhere = place.path("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("more")).unwrap();
+    std::fs::create_dir(place.path("more")).unwrap();
+    std::fs::write(place.path("system.md"), "from here").unwrap();
+    std::fs::write(elsewhere.join("system.md"), "from elsewhere").unwrap();
+    std::fs::write(place.path("schema.json"), r#"{"type":"string"}"#).unwrap();
+    std::fs::write(place.path("note.txt"), "x").unwrap();
+    let told = |args: &[&str]| {
+        let output = place.run(&[args, &["-o", "json"]].concat());
+        result(&output)["responseText"].as_str().unwrap_or_default().to_owned()
+    };
+    let begin = ["run", "-b", "mock", "-C", "elsewhere", "--session", "s"];
+    let files = [
+        "--system-file",
+        "system.md",
+        "--attach",
+        "note.txt",
+        "--add-dir",
+        "more",
+    ];
+    assert_eq!(told(&[&begin[..], &files, &["[[system]]"]].concat()), "from here");
+    // A conversation that goes on in its own directory reads the user's files all the same.
+    assert_eq!(
+        told(&["run", "--session", "s", "--system-file", "system.md", "[[system]]"]),
+        "from here"
+    );
+    let schema = ["run", "--session", "s", "--schema", "schema.json", r#"[[say:"a"]]"#];
+    assert_eq!(told(&schema), r#""a""#);
+    let output = place.run(&[
+        "run",
+        "-b",
+        "mock",
+        "-C",
+        "elsewhere",
+        "--dry-run",
+        "--mcp-config",
+        "none.json",
+        "x",
+    ]);
+    let wanted = place.folder.path().canonicalize().unwrap().join("none.json");
+    assert!(
+        stderr(&output).contains(&*wanted.to_string_lossy()),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn with_a_schema_text_is_the_json_alone() {
+    let place = Place::new();
+    std::fs::write(place.path("schema.json"), r#"{"type":"object"}"#).unwrap();
+    for (said, shown) in [
+        ("```json\n{\"a\": 1}\n```", "{\"a\":1}\n"),
+        ("Here it is: {\"a\": 1}. Done.", "{\"a\":1}\n"),
+        ("{\"a\":  1}", "{\"a\":  1}\n"),
+    ] {
+        let prompt = format!("[[say:{said}]]");
+        let output = place.run(&["run", "-b", "mock", "--schema", "schema.json", &prompt]);
+        assert_eq!((code(&output), stdout(&output).as_str()), (0, shown));
+    }
+}
+
+#[test]
+fn a_dry_run_leaves_nothing_and_waits_for_nobody() {
+    let place = Place::new();
+    for args in [
+        &["run", "-b", "mock", "--dry-run", "x"][..],
+        &["run", "-b", "mock", "--session", "s", "--dry-run", "x"],
+    ] {
+        assert_eq!(code(&place.run(args)), 0, "{args:?}");
+        assert!(!place.path("state").exists(), "{args:?}");
+    }
+    let first = result(&place.run(&["run", "-b", "mock", "--session", "s", "-o", "json", "hi"]));
+    let key = first["session"].as_str().unwrap();
+    let store = agentctl::session::Store::open(place.path("state")).unwrap();
+    let before = std::fs::read_dir(place.path("state/locks")).unwrap().count();
+    let _held = store.claim_name("s", agentctl::session::Wait::No).unwrap();
+    for args in [
+        &["run", "--session", "s", "--dry-run", "x"][..],
+        &["resume", key, "--dry-run", "x"],
+        &["resume", key, "--fork", "--dry-run", "x"],
+        &["resume", "--last", "--dry-run", "x"],
+    ] {
+        let output = place.run(args);
+        assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
+        assert!(
+            stdout(&output).contains(first["sessionId"].as_str().unwrap()),
+            "{args:?}"
+        );
+    }
+    let after = std::fs::read_dir(place.path("state/locks")).unwrap().count();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_dry_run_masks_what_looks_like_a_secret() {
+    let place = Place::new();
+    let secrets = ["hunter22", "ghp_0123456789abcdefghij", "open sesame", ":pw@"];
+    let output = place.run(&[
+        "run",
+        "-b",
+        "mock",
+        "--dry-run",
+        "-e",
+        "DB_PASS=hunter22",
+        "-e",
+        "X=ghp_0123456789abcdefghij",
+        "-e",
+        "PASSPHRASE=open sesame",
+        "-e",
+        "URL=https://u:pw@h/",
+        "hi",
+    ]);
+    let shown = stdout(&output);
+    assert!(shown.contains("https://u:***@h/"), "{shown}");
+    assert!(secrets.iter().all(|secret| !shown.contains(secret)), "{shown}");
 }
 
 #[test]
