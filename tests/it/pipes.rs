@@ -88,7 +88,7 @@ fn without_home_or_terminal_type_a_run_still_works() {
         "hello\n",
     );
     assert_ended(desk.shell("HOME= agentctl run -b mock hello"), 0, "hello\n");
-    let line = "HOME=/dev/null/home AGENTCTL_STATE_DIR= agentctl run -b mock --ephemeral hello";
+    let line = "HOME=$PWD/nowhere AGENTCTL_STATE_DIR= agentctl run -b mock --ephemeral hello";
     assert_ended(desk.shell(line), 0, "hello\n");
 }
 
