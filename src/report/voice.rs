@@ -19,7 +19,7 @@ impl Voice {
         Self(Arc::new(Mutex::new(Spool::stderr())))
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     pub(super) fn on(writer: impl std::io::Write + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(Spool::new(writer))))
     }

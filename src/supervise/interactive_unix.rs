@@ -2,7 +2,8 @@
 //!
 //! Ctrl-C and Ctrl-\ are the CLI's affair meanwhile. When it is stopped we stop too, so that the shell gets the
 //! terminal back, and when the shell continues us we continue it. SIGTERM and SIGHUP are passed on. There is no guard:
-//! what the user starts in a terminal of their own is theirs.
+//! what the user starts in a terminal of their own is theirs. A CLI that is killed leaves the terminal as its UI needed
+//! it: we put back what was there, as a shell does for programs that it starts itself.
 
 use super::environment;
 use super::error::{SpawnError, SpawnStep};
@@ -91,10 +92,35 @@ impl Drop for SteppedAside {
     }
 }
 
+/// How the terminal is set.
+struct TerminalSettings(libc::termios);
+
+impl TerminalSettings {
+    /// As it is now, if standard input is a terminal.
+    fn now() -> Option<Self> {
+        // SAFETY: a zeroed termios is valid, and the kernel fills it.
+        unsafe {
+            let mut settings: libc::termios = std::mem::zeroed();
+            (libc::tcgetattr(libc::STDIN_FILENO, &mut settings) == 0).then_some(Self(settings))
+        }
+    }
+
+    /// Sets it so again, unless it is somebody else's by now.
+    fn restore(&self) {
+        // SAFETY: plain system calls on a terminal that is ours as long as our group is the one in front.
+        unsafe {
+            if libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp() {
+                libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, &self.0);
+            }
+        }
+    }
+}
+
 /// Runs the CLI in our terminal until it ends.
 #[expect(clippy::disallowed_methods, reason = "this is the module that spawns")]
 pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Result<ExitStatus, SpawnError> {
     let token = uuid::Uuid::new_v4().to_string();
+    let terminal = TerminalSettings::now();
     let aside = SteppedAside::new();
     let child = Command::new(&launch.program)
         .args(&launch.args)
@@ -113,6 +139,9 @@ pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Resul
     let pid = child.id() as libc::pid_t;
     adopt(pid);
     let exit = wait(pid).map_err(|error| SpawnError::new(SpawnStep::Fork, launch, error));
+    if let (Some(terminal), Ok(ExitStatus { signal: Some(_), .. })) = (terminal, &exit) {
+        terminal.restore();
+    }
     drop(aside);
     exit
 }

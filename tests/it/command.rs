@@ -474,17 +474,19 @@ fn a_program_in_rust_gets_no_more_than_the_level_either() {
 
 #[test]
 fn typed_paths_are_relative_to_where_the_user_is() {
-    let place = Place::new();
-    let elsewhere = place.path("elsewhere");
+    let desk = Desk::new();
+    let project = desk.path("project");
+    let elsewhere = project.join("elsewhere");
     std::fs::create_dir_all(elsewhere.join("more")).unwrap();
-    std::fs::create_dir(place.path("more")).unwrap();
-    std::fs::write(place.path("system.md"), "from here").unwrap();
-    std::fs::write(elsewhere.join("system.md"), "from elsewhere").unwrap();
-    std::fs::write(place.path("schema.json"), r#"{"type":"string"}"#).unwrap();
-    std::fs::write(place.path("note.txt"), "x").unwrap();
+    std::fs::create_dir(project.join("more")).unwrap();
+    desk.file("system.md", "from here");
+    desk.file("elsewhere/system.md", "from elsewhere");
+    desk.file("schema.json", r#"{"type":"string"}"#);
+    desk.file("note.txt", "x");
     let told = |args: &[&str]| {
-        let output = place.run(&[args, &["-o", "json"]].concat());
-        result(&output)["responseText"].as_str().unwrap_or_default().to_owned()
+        let mut command = desk.agentctl(args);
+        let result = command.args(["-o", "json"]).assert().json();
+        result["responseText"].as_str().unwrap_or_default().to_owned()
     };
     let begin = ["run", "-b", "mock", "-C", "elsewhere", "--session", "s"];
     let files = [
@@ -497,13 +499,12 @@ fn typed_paths_are_relative_to_where_the_user_is() {
     ];
     assert_eq!(told(&[&begin[..], &files, &["[[system]]"]].concat()), "from here");
     // A conversation that goes on in its own directory reads the user's files all the same.
-    assert_eq!(
-        told(&["run", "--session", "s", "--system-file", "system.md", "[[system]]"]),
-        "from here"
-    );
+    let go_on = ["run", "--session", "s", "--system-file", "system.md", "[[system]]"];
+    assert_eq!(told(&go_on), "from here");
     let schema = ["run", "--session", "s", "--schema", "schema.json", r#"[[say:"a"]]"#];
     assert_eq!(told(&schema), r#""a""#);
-    let output = place.run(&[
+    let wanted = project.canonicalize().unwrap().join("none.json");
+    let mcp = [
         "run",
         "-b",
         "mock",
@@ -513,44 +514,43 @@ fn typed_paths_are_relative_to_where_the_user_is() {
         "--mcp-config",
         "none.json",
         "x",
-    ]);
-    let wanted = place.folder.path().canonicalize().unwrap().join("none.json");
-    assert!(
-        stderr(&output).contains(&*wanted.to_string_lossy()),
-        "{}",
-        stderr(&output)
-    );
+    ];
+    desk.run(mcp).stderr(contains(wanted.to_str().unwrap()));
 }
 
 #[test]
 fn with_a_schema_text_is_the_json_alone() {
-    let place = Place::new();
-    std::fs::write(place.path("schema.json"), r#"{"type":"object"}"#).unwrap();
+    let desk = Desk::new();
+    desk.file("schema.json", r#"{"type":"object"}"#);
     for (said, shown) in [
         ("```json\n{\"a\": 1}\n```", "{\"a\":1}\n"),
         ("Here it is: {\"a\": 1}. Done.", "{\"a\":1}\n"),
         ("{\"a\":  1}", "{\"a\":  1}\n"),
     ] {
         let prompt = format!("[[say:{said}]]");
-        let output = place.run(&["run", "-b", "mock", "--schema", "schema.json", &prompt]);
-        assert_eq!((code(&output), stdout(&output).as_str()), (0, shown));
+        desk.run(["run", "-b", "mock", "--schema", "schema.json", &prompt])
+            .success()
+            .stdout(shown);
     }
 }
 
 #[test]
 fn a_dry_run_leaves_nothing_and_waits_for_nobody() {
-    let place = Place::new();
+    let desk = Desk::new();
     for args in [
         &["run", "-b", "mock", "--dry-run", "x"][..],
         &["run", "-b", "mock", "--session", "s", "--dry-run", "x"],
     ] {
-        assert_eq!(code(&place.run(args)), 0, "{args:?}");
-        assert!(!place.path("state").exists(), "{args:?}");
+        desk.run(args).success();
+        assert!(!desk.path("state").exists(), "{args:?}");
     }
-    let first = result(&place.run(&["run", "-b", "mock", "--session", "s", "-o", "json", "hi"]));
+    let first = desk
+        .run(["run", "-b", "mock", "--session", "s", "-o", "json", "hi"])
+        .json();
     let key = first["session"].as_str().unwrap();
-    let store = agentctl::session::Store::open(place.path("state")).unwrap();
-    let before = std::fs::read_dir(place.path("state/locks")).unwrap().count();
+    let store = agentctl::session::Store::open(desk.path("state")).unwrap();
+    let locks = || std::fs::read_dir(desk.path("state/locks")).unwrap().count();
+    let before = locks();
     let _held = store.claim_name("s", agentctl::session::Wait::No).unwrap();
     for args in [
         &["run", "--session", "s", "--dry-run", "x"][..],
@@ -558,37 +558,26 @@ fn a_dry_run_leaves_nothing_and_waits_for_nobody() {
         &["resume", key, "--fork", "--dry-run", "x"],
         &["resume", "--last", "--dry-run", "x"],
     ] {
-        let output = place.run(args);
-        assert_eq!(code(&output), 0, "{args:?}: {}", stderr(&output));
-        assert!(
-            stdout(&output).contains(first["sessionId"].as_str().unwrap()),
-            "{args:?}"
-        );
+        let id = first["sessionId"].as_str().unwrap();
+        desk.run(args).success().stdout(contains(id));
     }
-    let after = std::fs::read_dir(place.path("state/locks")).unwrap().count();
-    assert_eq!(before, after);
+    assert_eq!(before, locks());
 }
 
 #[test]
 fn a_dry_run_masks_what_looks_like_a_secret() {
-    let place = Place::new();
+    let desk = Desk::new();
     let secrets = ["hunter22", "ghp_0123456789abcdefghij", "open sesame", ":pw@"];
-    let output = place.run(&[
-        "run",
-        "-b",
-        "mock",
-        "--dry-run",
-        "-e",
+    let mut command = desk.agentctl(["run", "-b", "mock", "--dry-run", "hi"]);
+    for variable in [
         "DB_PASS=hunter22",
-        "-e",
         "X=ghp_0123456789abcdefghij",
-        "-e",
         "PASSPHRASE=open sesame",
-        "-e",
         "URL=https://u:pw@h/",
-        "hi",
-    ]);
-    let shown = stdout(&output);
+    ] {
+        command.args(["-e", variable]);
+    }
+    let shown = command.assert().success().out();
     assert!(shown.contains("https://u:***@h/"), "{shown}");
     assert!(secrets.iter().all(|secret| !shown.contains(secret)), "{shown}");
 }

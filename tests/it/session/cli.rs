@@ -35,32 +35,31 @@ fn a_named_conversation_goes_on_by_name_key_prefix_native_id_and_last() {
 
 #[test]
 fn the_last_conversation_of_a_backend_is_that_of_the_backend() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    let folder = world.join(".config/agentctl");
+    let desk = Desk::new();
+    let folder = desk.path("home/.config/agentctl");
     std::fs::create_dir_all(&folder).unwrap();
     let config = "[backends.own]\nprogram = \"/bin/cat\"\ndialect = \"text\"\n";
     std::fs::write(folder.join("config.toml"), config).unwrap();
-    let mock = result(world, &[&RUN[..], &["one"]].concat());
-    result(world, &["run", "-b", "own", "-o", "json", "two"]);
-    let resumed = result(world, &["resume", "--last", "-b", "mock", "-o", "json", "three"]);
+    let mock = desk.agentctl(RUN).arg("one").assert().json();
+    desk.run(["run", "-b", "own", "-o", "json", "two"]).success();
+    let resumed = desk
+        .run(["resume", "--last", "-b", "mock", "-o", "json", "three"])
+        .json();
     assert_eq!(resumed["session"], mock["session"], "{resumed}");
-    let none = output(world, &["resume", "--last", "-b", "codex", "four"]);
-    assert_eq!(none.status.code(), Some(7), "{none:?}");
-    assert!(String::from_utf8_lossy(&none.stderr).contains("of codex"), "{none:?}");
+    desk.run(["resume", "--last", "-b", "codex", "four"])
+        .code(7)
+        .stderr(contains("of codex"));
 }
 
 #[test]
 fn a_conversation_that_was_forgotten_can_be_begun_anew() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    let first = result(world, &[&RUN[..], &["one"]].concat());
+    let desk = Desk::new();
+    let first = desk.agentctl(RUN).arg("one").assert().json();
     let key = first["session"].as_str().unwrap();
-    assert!(output(world, &["sessions", "rm", key]).status.success());
+    desk.run(["sessions", "rm", key]).success();
     let resumed = |more: &[&str]| {
-        let mut command = agentctl(world, &[&["resume", key, "-o", "json", "two"], more].concat());
-        let output = command.env("AGENT_BACKEND", "mock").output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let mut command = desk.agentctl(["resume", key, "-o", "json", "two"]);
+        command.args(more).env("AGENT_BACKEND", "mock").assert().json()
     };
     assert_eq!(resumed(&[])["error"]["kind"], "session_not_found");
     let anew = resumed(&["--or-new"]);

@@ -102,21 +102,16 @@ fn what_a_conversation_was_started_without_it_does_not_get_later() {
 
 #[test]
 fn a_profile_that_was_typed_says_otherwise_and_one_of_the_environment_does_not() {
-    let world = tempfile::tempdir().unwrap();
-    let world = world.path();
-    result(
-        world,
-        &[&RUN[..], &["--session", "kept", "-m", "a-model", "one"]].concat(),
-    );
-    let folder = world.join(".config/agentctl");
+    let desk = Desk::new();
+    run_named(&desk, "kept", &["-m", "a-model", "one"]);
+    let folder = desk.path("home/.config/agentctl");
     std::fs::create_dir_all(&folder).unwrap();
     let config = "[profiles.review]\npermission = \"read-only\"\n[profiles.other]\nbackend = \"codex\"\n";
     std::fs::write(folder.join("config.toml"), config).unwrap();
     let go_on = |profile: &[&str]| {
         let typed = ["run", "-o", "json", "--session", "kept", "[[tool:ls]]"];
-        let mut command = agentctl(world, &[&typed[..], profile].concat());
-        let output = command.env("AGENTCTL_PROFILE", "review").output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let mut command = desk.agentctl(typed);
+        command.args(profile).env("AGENTCTL_PROFILE", "review").assert().json()
     };
     assert_eq!(denied(&go_on(&[])), [""; 0]);
     let reviewed = go_on(&["--profile", "review"]);

@@ -217,3 +217,16 @@ fn an_interface_that_keeps_everything_cannot_be_ephemeral() {
         assert!(closed.screen.contains("--ephemeral"), "{backend}: {}", closed.screen);
     }
 }
+
+#[test]
+fn an_interface_that_is_killed_leaves_the_terminal_as_it_was() {
+    let desk = Desk::new();
+    desk.script("ui", "#!/bin/sh\nstty raw -echo\nkill -9 $$\n");
+    let line = "stty -a > before; agentctl run -i -b codex -P edit --cli-path ./ui; echo \"code $?\"; stty -a > after";
+    let mut command = desk.program("/bin/sh");
+    command.args(["-c", line]).env("TERM", "xterm");
+    let closed = start(command, USUAL).close();
+    assert!(closed.screen.contains("code 137"), "{}", closed.screen);
+    let told = |name: &str| std::fs::read_to_string(desk.path("project").join(name)).unwrap();
+    assert_eq!(told("before"), told("after"));
+}
