@@ -255,6 +255,24 @@ fn allowed_tools_are_the_only_ones() {
 }
 
 #[test]
+fn a_pattern_of_files_limits_editing_below_full_rights_too() {
+    let edit = |rules: &[ToolRule]| {
+        with(|request| {
+            request.permission = Permission::Edit;
+            request.allow_tools = rules.to_vec();
+        })
+    };
+    let argv = argv(&edit(&[native("write(src/**)")]));
+    assert!(argv.contains("--permission-mode dontAsk --tools"), "{argv}");
+    assert!(argv.contains("--allowedTools=Edit(src/**)"), "{argv}");
+    // In the mode in which whole tools are confined to the directory, the pattern would mean nothing.
+    refusal(&edit(&[canonical(ToolKind::Write), native("Edit(src/**)")]));
+    for outside in ["Edit(//etc/**)", "Edit(~/x)", "write(../x)", "Read(src/**)"] {
+        refusal(&edit(&[native(outside)]));
+    }
+}
+
+#[test]
 fn denied_tools_are_taken_away_at_every_level() {
     for permission in Permission::ALL {
         let argv = argv(&with(|request| {
