@@ -69,6 +69,9 @@ fn temporary_root() -> PathBuf {
 
 /// What to say when a run's private files cannot be made, whoever makes them.
 pub fn no_scratch(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::InvalidData {
+        return Failure::usage(error.to_string()).hint("mend that file: the run needs a copy of it");
+    }
     let message = format!("cannot make a private temporary directory: {error}");
     Failure::new(ErrorKind::Crashed, message).hint(format!(
         "{} must be there and writable; TMPDIR names another place",
