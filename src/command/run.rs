@@ -353,6 +353,7 @@ fn reporter(settings: &RunSettings, pace: Pace, surroundings: Surroundings) -> B
 fn progress(backend: &dyn Backend, settings: &RunSettings, pace: Pace) -> Box<dyn Progress> {
     let stderr = std::io::stderr();
     let answer = match (std::io::stdout().is_terminal(), settings.output_format, pace) {
+        (false, OutputFormat::Text, Pace::Streamed) if stdout_is_a_pipe() => Some(report::AnswerPlace::Piped),
         (false, ..) => Some(report::AnswerPlace::Elsewhere),
         (true, OutputFormat::Text, Pace::Streamed) => Some(report::AnswerPlace::HereStreamed),
         (true, OutputFormat::Text | OutputFormat::Json, _) => Some(report::AnswerPlace::HereAtTheEnd),
@@ -379,4 +380,15 @@ fn progress(backend: &dyn Backend, settings: &RunSettings, pace: Pace) -> Box<dy
         verbosity: settings.verbosity,
     };
     Box::new(report::Terminal::new(backend.name(), look, voice))
+}
+
+#[cfg(unix)]
+fn stdout_is_a_pipe() -> bool {
+    use rustix::fs::{FileType, fstat};
+    fstat(std::io::stdout()).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+}
+
+#[cfg(not(unix))]
+fn stdout_is_a_pipe() -> bool {
+    false
 }

@@ -20,7 +20,7 @@ pub trait Progress {
         false
     }
 
-    /// The end of the answer is about to be written.
+    /// The end of the answer is about to be written, here or for somebody who may show it here.
     fn make_room(&mut self) {}
 
     /// The run is over.

@@ -26,8 +26,11 @@ pub struct Look {
 /// Where the answer goes, seen from the spinner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerPlace {
-    /// Not here.
+    /// Not here, or not before it is whole.
     Elsewhere,
+    /// Into a pipe as it comes. Whoever reads it may well show it here (`| tee`), and where the cursor is then, nobody
+    /// knows: once the agent talks there is no spinner any more.
+    Piped,
     /// To the same terminal as it comes, so the spinner must keep out of its way.
     HereStreamed,
     /// To the same terminal once it is whole.
@@ -57,6 +60,8 @@ pub struct Terminal {
     cost_usd: Option<f64>,
     /// The answer's last line is not ended: something else must begin a line of its own.
     open_line: bool,
+    /// The agent has talked.
+    said: bool,
 }
 
 impl Terminal {
@@ -73,6 +78,7 @@ impl Terminal {
             usage: Usage::default(),
             cost_usd: None,
             open_line: false,
+            said: false,
         };
         terminal.spin();
         terminal
@@ -81,7 +87,7 @@ impl Terminal {
     /// Shows the spinner, on a line of its own.
     fn spin(&mut self) {
         self.end_line();
-        if self.spinner.is_none() {
+        if self.spinner.is_none() && !(self.said && self.look.answer == AnswerPlace::Piped) {
             self.spinner = Some(Spinner::since(self.begun, self.voice.clone()));
         }
         self.describe();
@@ -199,10 +205,11 @@ impl Terminal {
 impl Progress for Terminal {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Text { text } if self.look.answer == AnswerPlace::HereStreamed => {
+            Event::Text { text } if matches!(self.look.answer, AnswerPlace::HereStreamed | AnswerPlace::Piped) => {
                 // While the agent talks the line is its own; the spinner comes back with the next tool.
                 self.clear();
                 self.open_line = !text.ends_with('\n');
+                self.said = true;
             }
             Event::ToolStart { id, name, kind, input } => self.tool_start(id, name, *kind, input.as_deref()),
             Event::ToolEnd {
@@ -231,7 +238,7 @@ impl Progress for Terminal {
     }
 
     fn shares_the_terminal(&self) -> bool {
-        self.look.answer != AnswerPlace::Elsewhere
+        matches!(self.look.answer, AnswerPlace::HereStreamed | AnswerPlace::HereAtTheEnd)
     }
 
     fn trace(&mut self, what: &str, line: &str) {
@@ -242,9 +249,7 @@ impl Progress for Terminal {
     }
 
     fn make_room(&mut self) {
-        if self.shares_the_terminal() {
-            self.clear();
-        }
+        self.clear();
     }
 
     fn result(&mut self, result: &EventResult) {

@@ -322,3 +322,32 @@ fn an_argument_with_wide_characters_takes_one_line() {
     let spun = lines.iter().filter(|line| line.contains("s mock ·")).count();
     assert_eq!(spun, 0, "nothing of the spinner is left: {}", closed.screen);
 }
+
+#[test]
+fn what_a_pipe_brings_back_to_the_terminal_is_not_mixed_with_the_spinner() {
+    let desk = Desk::new();
+    let prompt =
+        "[[tool:ls]] [[delay:400ms]] [[say:I have looked.]] [[delay:400ms]] [[tool:pwd]] [[delay:400ms]] [[say:Done.]]";
+    for (line, wanted) in [
+        (
+            format!("agentctl run -b mock '{prompt}' | cat"),
+            &["✓ bash ls", "I have looked.", "✓ bash pwd", "Done."][..],
+        ),
+        (
+            format!("agentctl run -b mock -o json '{prompt}' | jq -c .backend"),
+            &["✓ bash ls", "✓ bash pwd", "\"mock\""],
+        ),
+    ] {
+        let mut command = desk.program("/bin/sh");
+        command.args(["-c", &line]).env("TERM", "xterm");
+        let closed = start(command, (24, 200)).close();
+        assert!(has_spinner(&closed.written), "{line}");
+        // When the reader shows the end of it, before or after the closing line, is the reader's affair.
+        for wanted in wanted {
+            let shown = closed.screen.lines().any(|line| line.starts_with(wanted));
+            assert!(shown, "{wanted}: {}", closed.screen);
+        }
+        let spun = closed.screen.lines().any(|line| line.contains("s mock ·"));
+        assert!(!spun, "{}", closed.screen);
+    }
+}
