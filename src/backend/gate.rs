@@ -1,4 +1,4 @@
-//! The gates of CLIs that do not look where symbolic links lead: a script of ours in front of the tools that change files.
+//! The gates of CLIs that do not look where symbolic links lead: a script of ours in front of the tools that take paths.
 //! What is the same for all of them; each has a script of its own behind it.
 
 use crate::error::Failure;
@@ -12,7 +12,7 @@ pub fn script(rights: impl Display, own: &str) -> String {
     format!("const RIGHTS = {rights};\n{COMMON}\n{own}")
 }
 
-/// The directories that files may be changed in.
+/// The directories that a run is kept in.
 pub fn roots<'a>(request: &'a Request, display_name: &str) -> Result<Vec<&'a str>, Failure> {
     let directories = std::iter::once(&request.cwd).chain(&request.add_dirs);
     directories
@@ -22,7 +22,7 @@ pub fn roots<'a>(request: &'a Request, display_name: &str) -> Result<Vec<&'a str
                     "{}: not a name that {display_name}'s gate can be given",
                     directory.display()
                 ))
-                .hint("use a directory whose name is valid UTF-8, or --permission read-only")
+                .hint("use a directory whose name is valid UTF-8")
             })
         })
         .collect()

@@ -34,7 +34,9 @@ static CAPABILITIES: Capabilities = Capabilities::of_table(&[
     ),
     (
         Feature::ReadOnly,
-        Support::native("an agent of our own that has only the reading tools"),
+        Support::native(
+            "an agent of our own that has only the reading tools, and a plugin that keeps it in the allowed directories",
+        ),
     ),
     (
         Feature::Edit,

@@ -42,10 +42,10 @@ pub fn rights(request: &Request) -> Rights {
     }
 }
 
-/// Whether a run has our gate before its edits.
+/// Whether a run has our gate before its tools.
 pub fn gate(request: &Request) -> Gate {
     match rights::limits(request) {
-        Ok(Some(limits)) if gate::is_needed(request, &limits.table) => Gate::Awaited,
+        Ok(Some(_)) if gate::is_needed(request) => Gate::Awaited,
         _ => Gate::NotNeeded,
     }
 }
@@ -197,7 +197,7 @@ impl<'a> Planner<'a> {
                 self.launch.file(&file, system.text.as_bytes());
             }
             let granted = self.limits.as_ref().map(|limits| &limits.table);
-            let guarded = granted.filter(|table| gate::is_needed(self.request, table));
+            let guarded = granted.filter(|_| gate::is_needed(self.request));
             if let Some(table) = guarded {
                 gate::place(
                     &name,
@@ -328,8 +328,9 @@ impl<'a> Planner<'a> {
     /// Files that go into the system prompt.
     fn instructions(&mut self) -> Result<(), Failure> {
         let mut files = Vec::new();
-        if self.limits.is_some() {
-            // The project's settings are off, and its instructions with them; those are words and give no rights.
+        if self.limits.is_some() && !gate::is_needed(self.request) {
+            // The project's settings are off, and its instructions with them; those are words and give no rights. A gate
+            // adds them by itself, if they are no link out of the project.
             files.extend(self.request.cwd.join("AGENTS.md").to_str().map(str::to_owned));
         }
         if let Some(system) = &self.request.system
@@ -352,7 +353,7 @@ impl<'a> Planner<'a> {
         self.launch.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
         self.launch.env.push((OsString::from("OPENCODE_PERMISSION"), None));
         // For every other agent too.
-        if gate::is_needed(self.request, &limits.table) {
+        if gate::is_needed(self.request) {
             self.config.set("permission", &limits.table.without(gate::GUARDED))?;
         } else {
             self.config.set("permission", &limits.table)?;
@@ -360,7 +361,8 @@ impl<'a> Planner<'a> {
         // Programs that run on a read or an edit, some of them out of the project.
         self.config.set("lsp", &false)?;
         self.config.set("formatter", &false)?;
-        if gate::is_needed(self.request, &limits.table) && !limits.table.allows("bash") {
+        let edits = gate::is_needed(self.request) && limits.table.allows(gate::EDITING);
+        if edits && !limits.table.allows("bash") {
             // In a repository all of it counts as the working directory. Where git finds none, only the directory does.
             self.launch.env("GIT_DIR", self.site.scratch("no-repository"));
         }

@@ -104,7 +104,12 @@ fn limited_rights_come_from_an_agent_of_our_own_and_nothing_else_is_heard() {
 #[test]
 fn the_levels_are_these_tables() {
     let read_only = r#"{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","skill":"allow","task":"deny","plan_enter":"deny","plan_exit":"deny","question":"deny","external_directory":"deny","doom_loop":"allow"}"#;
-    assert_eq!(table(Permission::ReadOnly, &[], &[]), read_only);
+    let plan_of_reading = plan(&request(Permission::ReadOnly));
+    assert!(
+        gate(&plan_of_reading)
+            .unwrap()
+            .contains(&format!(r#""permission":{read_only},"#))
+    );
     let edit = read_only.replace(r#""skill":"allow","#, r#""skill":"allow","edit":"allow","#);
     let plan = plan(&request(Permission::Edit));
     assert!(gate(&plan).unwrap().contains(&format!(r#""permission":{edit},"#)));
@@ -121,25 +126,31 @@ fn gate(plan: &Plan) -> Option<String> {
 }
 
 #[test]
-fn only_the_gate_gives_the_right_to_edit() {
+fn only_the_gate_gives_the_rights_to_read_and_to_edit() {
     let mut edit = request(Permission::Edit);
     edit.add_dirs = vec![PathBuf::from("/home/user/other")];
     let plan = plan(&edit);
     // Both tables, the agent's and that of all others, end with the denial.
     assert_eq!(
-        config(&plan).matches(r#""edit":"deny"}"#).count(),
+        config(&plan)
+            .matches(r#""read":"deny","list":"deny","glob":"deny","grep":"deny","lsp":"deny","edit":"deny"}"#)
+            .count(),
         2,
         "{}",
         config(&plan)
     );
-    assert!(!config(&plan).contains(r#""edit":"allow""#));
+    for right in ["edit", "read", "glob", "grep", "list"] {
+        assert!(!config(&plan).contains(&format!(r#""{right}":"allow""#)), "{right}");
+    }
     assert!(config(&plan).contains(r#""plugin":["/scratch/run-Ab1/agentctl-gate.mjs"]"#));
     let gate = gate(&plan).unwrap();
     for given in [
         r#"const RIGHTS = {"agent":"agentctl-runAb1","permission":{"*":"deny","#,
         r#""edit":"allow""#,
         r#""roots":["/home/user/project","/home/user/other"]"#,
+        r#""instructions":"/home/user/project/AGENTS.md""#,
         r#""changing":["edit","multiedit","patch","apply_patch","write"]"#,
+        r#""reading":["read","list","glob","grep","lsp"]"#,
         r#""denied":"Denied by agentctl""#,
     ] {
         assert!(gate.contains(given), "{given} in {gate}");
@@ -155,7 +166,7 @@ fn only_the_gate_gives_the_right_to_edit() {
 }
 
 #[test]
-fn the_gate_stands_wherever_a_limited_run_can_edit() {
+fn the_gate_stands_at_every_level_but_full() {
     let with = |permission, allow: &[&str], deny: &[&str]| {
         let mut request = request(permission);
         request.allow_tools = allow.iter().map(|rule| ToolRule::from((*rule).to_owned())).collect();
@@ -164,9 +175,12 @@ fn the_gate_stands_wherever_a_limited_run_can_edit() {
     };
     assert!(with(Permission::Full, &[], &[]).is_none());
     assert!(with(Permission::Full, &["edit", "write"], &[]).is_none());
-    assert!(with(Permission::ReadOnly, &[], &[]).is_none());
-    assert!(with(Permission::Edit, &[], &["edit"]).is_none());
-    assert!(with(Permission::Edit, &["read"], &[]).is_none());
+    assert!(with(Permission::ReadOnly, &[], &["read", "search"]).is_some());
+    assert!(with(Permission::Edit, &["bash"], &[]).is_some());
+    assert!(with(Permission::ReadOnly, &[], &[]).is_some());
+    assert!(with(Permission::ReadOnly, &[], &["read"]).is_some());
+    assert!(with(Permission::Edit, &[], &["edit"]).is_some());
+    assert!(with(Permission::Edit, &["grep"], &[]).is_some());
     assert!(with(Permission::Edit, &[], &["edit(secret/*)"]).is_some());
     assert!(with(Permission::Edit, &["edit(src/*)"], &[]).is_some());
     assert!(with(Permission::Edit, &["edit", "write", "bash(git *)"], &[]).is_some());
@@ -176,7 +190,7 @@ fn the_gate_stands_wherever_a_limited_run_can_edit() {
 }
 
 #[test]
-fn the_users_plugins_stay_and_a_run_without_plugins_cannot_edit() {
+fn the_users_plugins_stay_and_a_run_without_plugins_can_neither_read_nor_edit() {
     let mut site = site();
     let users = r#"{"plugin":["theirs"]}"#;
     site.env.insert("OPENCODE_CONFIG_CONTENT".into(), users.into());
@@ -193,6 +207,8 @@ fn the_users_plugins_stay_and_a_run_without_plugins_cannot_edit() {
         assert_eq!(failure.kind, ErrorKind::Usage);
         let mut reading = request;
         reading.permission = Permission::ReadOnly;
+        assert_eq!(OpenCode.plan(&reading, &site).unwrap_err().kind, ErrorKind::Usage);
+        reading.permission = Permission::Full;
         assert!(OpenCode.plan(&reading, &site).is_ok());
     }
     site.env.insert("OPENCODE_PURE".into(), "1".into());
@@ -312,11 +328,7 @@ fn the_users_own_layer_is_kept_and_nothing_of_ours_is_expanded_in_it() {
     let plan = OpenCode.plan(&request, &site).unwrap();
     let config = config(&plan);
     assert!(config.contains(r#""model":"{env:M}""#), "{config}");
-    assert!(
-        config.contains(
-            r#""instructions":["mine.md","/home/user/project/AGENTS.md","/scratch/run-Ab1/instructions.md"]"#
-        )
-    );
+    assert!(config.contains(r#""instructions":["mine.md","/scratch/run-Ab1/instructions.md"]"#));
     assert!(config.contains(r#""own":{"type":"local","command":["a"]}"#), "{config}");
     assert!(
         config.contains(r#""command":["run\u007benv:HOME}","\u007bfile:/etc/passwd}"]"#),
@@ -326,7 +338,7 @@ fn the_users_own_layer_is_kept_and_nothing_of_ours_is_expanded_in_it() {
         config.contains(r#""probe_*":"allow""#) && !config.contains(r#""permission":"allow""#),
         "{config}"
     );
-    assert_eq!(plan.launch.files.len(), 1);
+    assert_eq!(plan.launch.files.len(), 2);
 
     site.env.insert("OPENCODE_CONFIG_CONTENT".into(), "// JSONC\n{}".into());
     assert_eq!(OpenCode.plan(&request, &site).unwrap_err().kind, ErrorKind::Usage);

@@ -36,7 +36,7 @@ pub enum Rights {
     Unlimited,
 }
 
-/// Whether the run has a gate before its edits, and whether it is there.
+/// Whether the run has a gate before its tools, and whether it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     NotNeeded,
@@ -341,7 +341,7 @@ impl Protocol for OpenCodeProtocol {
 
     fn finish(&mut self, exit: ExitStatus, out: &mut Output<'_>) {
         if self.gate == Gate::Awaited && self.last_reason.is_some() {
-            out.warning("OpenCode did not load the plugin that watches over edits, so no file could be changed");
+            out.warning("OpenCode did not load the plugin that keeps it in the allowed directories, so no file could be read or changed");
         }
         let tally = out.tally();
         if tally.completed {

@@ -163,5 +163,7 @@ fn a_refusal_of_the_gate_is_a_denial_and_a_gate_that_is_missing_is_told() {
     let (open, _, _) = decode(&request(Permission::Edit), &[], &[call, end]);
     assert_eq!(open.warnings.len(), 1);
     let (reading, _, _) = decode(&request(Permission::ReadOnly), &[], &[call, end]);
-    assert!(reading.warnings.is_empty(), "{:?}", reading.warnings);
+    assert_eq!(reading.warnings.len(), 1);
+    let (full, _, _) = decode(&request(Permission::Full), &[], &[call, end]);
+    assert!(full.warnings.is_empty(), "{:?}", full.warnings);
 }

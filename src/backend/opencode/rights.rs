@@ -354,10 +354,12 @@ impl Table {
         false
     }
 
-    /// The same table, but with nothing of this right.
-    pub fn without(&self, right: &str) -> Self {
+    /// The same table, but with nothing of these rights.
+    pub fn without(&self, rights: &[&str]) -> Self {
         let mut table = self.clone();
-        table.last(right, Action::Deny);
+        for right in rights {
+            table.last(right, Action::Deny);
+        }
         table
     }
 
