@@ -87,7 +87,10 @@ static CAPABILITIES: Capabilities = Capabilities::of_table(&[
         Feature::MaxRetries,
         Support::emulated("counted by agentctl in the log; OpenCode makes 5"),
     ),
-    (Feature::Interactive, Support::native("opencode")),
+    (
+        Feature::Interactive,
+        Support::native("opencode; a conversation that begins there is not kept by agentctl"),
+    ),
     (Feature::Streaming, Support::unsupported("text comes in whole blocks")),
     (Feature::Thinking, Support::native("--thinking")),
     (
