@@ -41,6 +41,7 @@ pub mod directory; // the form that every program takes
 pub mod duration; // 90s, 10m, 1h30m
 pub mod error; // what can go wrong, with advice
 pub mod exit; // the table of exit codes
+pub mod json_text; // strings and numbers of JSON, many bytes at once
 pub mod mask; // keeps secrets out of what is shown
 pub mod mcp; // the common form of MCP servers
 pub mod owner; // whose files we heed

@@ -4,6 +4,7 @@
 //! what it needs from the head; whatever is laid out otherwise is left to the parser. Nothing here decides what a line
 //! means, and nobody may take from a head what the parser would have read in another way.
 
+use crate::json_text;
 use memchr::memchr2;
 
 /// A place in a line up to which everything was as expected.
@@ -44,6 +45,12 @@ impl<'a> Head<'a> {
         }
     }
 
+    /// A JSON string that is what it looks like: an id, for instance.
+    pub fn plain(self) -> Option<(&'a str, Self)> {
+        let (string, rest) = self.string()?;
+        Some((json_text::as_it_stands(string)?, rest))
+    }
+
     /// Behind a whole number without a sign.
     pub fn number(self) -> Option<Self> {
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -52,6 +59,12 @@ impl<'a> Head<'a> {
 
     pub fn rest(self) -> &'a [u8] {
         self.0
+    }
+
+    /// What is left but for the brace that closes the line: the value of its last field, if a parser finds one value there
+    /// and nothing else.
+    pub fn last_value(self) -> Option<&'a [u8]> {
+        self.0.strip_suffix(b"}")
     }
 }
 
@@ -84,6 +97,13 @@ mod tests {
     }
 
     #[test]
+    fn the_last_value_is_all_but_the_closing_brace() {
+        let rest = head(r#"{"part":{"a":"}"}}"#).then(r#"{"part":"#).unwrap();
+        assert_eq!(rest.last_value(), Some(&br#"{"a":"}"}"#[..]));
+        assert_eq!(head("").last_value(), None);
+    }
+
+    #[test]
     fn what_only_a_parser_can_tell_is_left_to_it() {
         assert!(Head::of(br#"{"type":"cut"#).is_none());
         for not_a_name in [r#""a\u0062""#, "7", r#""Upper""#, r#""open"#, ""] {
@@ -92,6 +112,7 @@ mod tests {
         for not_a_string in [r#""open"#, r#""open\""#, r#""\"#, "null", ""] {
             assert!(head(not_a_string).string().is_none(), "{not_a_string}");
         }
+        assert!(head(r#""a\n""#).plain().is_none());
         assert!(head(r#"-1"#).number().is_none());
         assert!(head(r#" {"type":"x"}"#).then(r#"{"type":"#).is_none());
     }

@@ -3,7 +3,10 @@
 //! The CLIs emit what strict readers choke on: half a surrogate pair, a key twice, invalid UTF-8, a byte-order mark.
 //! `Reader::read` parses a line in place; only a line that fails is mended in a buffer and parsed again.
 
+use super::field::Text;
+use crate::json_text;
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// Reads lines of JSON. Keeps the buffers that mended lines borrow from.
 #[derive(Debug, Default)]
@@ -29,6 +32,22 @@ impl Reader {
         merge(&self.mended, &mut self.merged)?;
         parse(&self.merged).ok_or(Unreadable)
     }
+
+    /// What a JSON string says, which stands there with its quotes.
+    pub fn text<'a>(&'a mut self, string: &'a [u8]) -> Result<Text<'a>, Unreadable> {
+        match text(string) {
+            Some(text) => Ok(text),
+            None => self.read(string),
+        }
+    }
+}
+
+/// What a JSON string says, which stands there with its quotes; nothing if it has to be mended first.
+pub fn text(string: &[u8]) -> Option<Text<'_>> {
+    match json_text::as_it_stands(string) {
+        Some(text) => Some(Text(Cow::Borrowed(text))),
+        None => parse(string),
+    }
 }
 
 /// A key twice fails a struct; a map keeps the last of them.
@@ -39,8 +58,8 @@ fn merge(line: &[u8], merged: &mut Vec<u8>) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// The bytes are checked to be text once, not string by string.
-fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+/// What a strict reader makes of it. The bytes are checked to be text once, not string by string.
+pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     parse_text(std::str::from_utf8(bytes).ok()?)
 }
 
@@ -101,8 +120,7 @@ fn surrogate(bytes: &[u8], position: usize) -> Option<Surrogate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::field::{Text, lenient};
-    use std::borrow::Cow;
+    use crate::backend::field::lenient;
 
     #[derive(Debug, Default, PartialEq, Deserialize)]
     #[serde(default)]

@@ -6,7 +6,6 @@
 mod canvas;
 mod diagnostic;
 mod json;
-mod json_text;
 mod plain;
 mod progress;
 mod sanitize;

@@ -1,8 +1,8 @@
 //! `-o stream-json`: one object a line, as things happen; the last one is the result.
 
 use super::Report;
-use super::json_text::{number, string};
 use crate::event::{Event, EventResult, Usage};
+use crate::json_text::{number, string};
 use crate::tool::ToolKind;
 use serde::Serialize;
 

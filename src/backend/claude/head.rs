@@ -139,7 +139,7 @@ mod tests {
     /// What reached the user by the head, and what by the parser: text and thinking.
     fn by_head(line: &[u8]) -> Option<(String, String)> {
         let mut reader = Reader::default();
-        let mut piece = |piece| Some(reader.read::<Text<'_>>(piece).ok()?.to_string());
+        let mut piece = |piece| Some(reader.text(piece).ok()?.to_string());
         match scan(line)? {
             Told::Text(text) => Some((piece(text)?, String::new())),
             Told::Thinking(text) => Some((String::new(), piece(text)?)),

@@ -121,17 +121,17 @@ impl Messages {
     pub fn told(&mut self, told: Told<'_>, reader: &mut Reader, out: &mut Output<'_>) -> Result<(), Unreadable> {
         match told {
             Told::Nothing => {}
-            Told::Text(piece) => self.text_piece(&reader.read::<Text<'_>>(piece)?, out),
-            Told::Thinking(piece) => self.thinking_piece(&reader.read::<Text<'_>>(piece)?, out),
+            Told::Text(piece) => self.text_piece(&reader.text(piece)?, out),
+            Told::Thinking(piece) => self.thinking_piece(&reader.text(piece)?, out),
             Told::BlockStart => self.block_start(),
             Told::MessageStop => self.message_stop(),
             Told::WholeText { message, text } => {
                 self.is_at(message)?;
-                self.whole_text(&reader.read::<Text<'_>>(text)?, out);
+                self.whole_text(&reader.text(text)?, out);
             }
             Told::WholeThinking { message, thinking } => {
                 self.is_at(message)?;
-                self.whole_thinking(&reader.read::<Text<'_>>(thinking)?, out);
+                self.whole_thinking(&reader.text(thinking)?, out);
             }
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Messages {
         let Some(content) = content else { return };
         if content.get().starts_with('"') {
             let mut reader = std::mem::take(&mut self.block_reader);
-            if let Ok(text) = reader.read::<Text<'_>>(content.get().as_bytes()) {
+            if let Ok(text) = reader.text(content.get().as_bytes()) {
                 let kind = Text(Cow::Borrowed("text"));
                 each(
                     self,

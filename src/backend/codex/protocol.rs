@@ -10,8 +10,7 @@ use super::tools::{self, Mcp};
 use super::turns::Turns;
 use super::wire::{Block, Header, Item, Line, TokenUsage};
 use super::{failure, item};
-use crate::backend::field::Text;
-use crate::backend::wire::{Reader, Unreadable};
+use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol};
 use crate::error::{ErrorKind, Failure};
 use crate::event::Usage;
@@ -95,10 +94,10 @@ impl Protocol for Codex {
             return;
         }
         let Self { reader, state } = self;
-        if let Some(told) = head::scan(line)
-            && state.told(told, reader, out).is_ok()
-        {
-            return;
+        match head::scan(line) {
+            Some(Told::Started(item)) => return state.started(Some(&item), out),
+            Some(Told::Completed(item)) => return state.completed(Some(&item), out),
+            None => {}
         }
         if let Ok(line) = reader.read::<Line<'_>>(line) {
             return state.line(&line, out);
@@ -143,18 +142,6 @@ impl State {
             "message" => self.older_message(line, out),
             _ => out.unknown(),
         }
-    }
-
-    /// A message or a thought, from the head of its line. Nothing has happened if it cannot be read.
-    fn told(&mut self, told: Told<'_>, reader: &mut Reader, out: &mut Output<'_>) -> Result<(), Unreadable> {
-        let (Told::Message(text) | Told::Reasoning(text)) = told;
-        let text = reader.read::<Text<'_>>(text)?;
-        self.progress(out);
-        match told {
-            Told::Message(_) => self.said(&text, out),
-            Told::Reasoning(_) => out.thinking(&text),
-        }
-        Ok(())
     }
 
     fn started(&mut self, item: Option<&Item<'_>>, out: &mut Output<'_>) {
@@ -300,7 +287,7 @@ impl State {
         self.turns.started(out);
         let content = line.content.map_or("", |content| content.get());
         let mut reader = Reader::default();
-        if let Ok(text) = reader.read::<Text<'_>>(content.as_bytes())
+        if let Ok(text) = reader.text(content.as_bytes())
             && !text.is_empty()
         {
             self.said(&text, out);

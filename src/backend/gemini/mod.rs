@@ -4,6 +4,7 @@
 mod capability;
 mod checkup;
 mod failure;
+mod head;
 mod plan;
 mod policy;
 mod prompt;

@@ -3,7 +3,7 @@
 
 use super::stderr::{Limits, Stderr};
 use super::wire::{Document, Header, Init, Message, Notice, Outcome, Stats, Tokens, ToolResult, ToolUse};
-use super::{failure, tools, tries::Tries};
+use super::{failure, head, tools, tries::Tries};
 use crate::backend::head::Head;
 use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
@@ -133,7 +133,10 @@ impl Gemini {
     }
 
     fn message(&mut self, reader: &mut Reader, line: &[u8], out: &mut Output<'_>) -> Option<()> {
-        let message: Message<'_> = reader.read(line).ok()?;
+        let message: Message<'_> = match head::message(line) {
+            Some(message) => message,
+            None => reader.read(line).ok()?,
+        };
         if &*message.role == "assistant" {
             self.begin_response(out);
             self.tries.piece(out.tally().answer.len(), &message.timestamp);
@@ -145,7 +148,10 @@ impl Gemini {
     }
 
     fn tool_use(&mut self, reader: &mut Reader, line: &[u8], out: &mut Output<'_>) -> Option<()> {
-        let tool: ToolUse<'_> = reader.read(line).ok()?;
+        let tool: ToolUse<'_> = match head::tool_use(line) {
+            Some(tool) => tool,
+            None => reader.read(line).ok()?,
+        };
         self.begin_response(out);
         self.tries.reset();
         out.tool_start(
@@ -158,7 +164,10 @@ impl Gemini {
     }
 
     fn tool_result(&mut self, reader: &mut Reader, line: &[u8], out: &mut Output<'_>) -> Option<()> {
-        let result: ToolResult<'_> = reader.read(line).ok()?;
+        let result: ToolResult<'_> = match head::tool_result(line) {
+            Some(result) => result,
+            None => reader.read(line).ok()?,
+        };
         self.end_response();
         let error = result.error.as_ref();
         let end = match (&*result.status, error) {

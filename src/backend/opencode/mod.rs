@@ -6,6 +6,7 @@ mod checkup;
 mod config;
 mod failure;
 mod gate;
+mod head;
 mod log;
 mod plan;
 #[cfg(test)]

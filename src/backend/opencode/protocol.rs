@@ -6,16 +6,15 @@
 
 mod stderr;
 
-use super::failure;
 use super::log::StderrLine;
 use super::tools;
 use super::wire::{ErrorBody, InvalidInput, Line, Part, ToolPart};
-use crate::backend::wire::Reader;
+use super::{failure, head};
+use crate::backend::wire::{Reader, Unreadable};
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{StopReason, Usage};
 use crate::request::{Conversation, Request};
-use serde_json::value::RawValue;
 
 /// Where the conversation lives, remembered for its next run.
 pub const DIRECTORY: &str = "directory";
@@ -151,17 +150,50 @@ impl OpenCodeProtocol {
     }
 
     fn line(&mut self, line: &Line<'_>, bodies: &mut Reader, out: &mut Output<'_>) {
+        if let Some(part) = line.part
+            && self
+                .part(&line.kind, &line.session, part.get().as_bytes(), bodies, out)
+                .is_ok()
+        {
+            return;
+        }
         self.session(&line.session, out);
-        match &*line.kind {
-            "step_start" => read(bodies, line.part, out, |part, out| self.step_start(&part, out)),
-            "text" => read(bodies, line.part, out, |part, out| self.text(&part, out)),
-            "reasoning" => read(bodies, line.part, out, |part: Part<'_>, out| out.thinking(&part.text)),
-            "tool_use" => read(bodies, line.part, out, |part, out| self.tool_use(&part, out)),
-            "step_finish" => read(bodies, line.part, out, |part, out| self.step_finish(&part, out)),
-            "error" => read(bodies, line.error, out, |error, out| self.error(&error, out)),
-            "result" => self.older_result(line, out),
+        match (&*line.kind, line.error) {
+            ("error", Some(error)) => match bodies.read(error.get().as_bytes()) {
+                Ok(error) => self.error(&error, out),
+                Err(Unreadable) => out.unknown(),
+            },
+            ("result", _) => self.older_result(line, out),
             _ => out.unknown(),
         }
+    }
+
+    /// A line of type `kind` that has a part. Nothing has happened if it cannot be read.
+    fn part(
+        &mut self,
+        kind: &str,
+        session: &str,
+        part: &[u8],
+        bodies: &mut Reader,
+        out: &mut Output<'_>,
+    ) -> Result<(), Unreadable> {
+        let then = match kind {
+            "tool_use" => {
+                let part = bodies.read(part)?;
+                self.session(session, out);
+                self.tool_use(&part, out);
+                return Ok(());
+            }
+            "step_start" => Self::step_start,
+            "text" => Self::text,
+            "reasoning" => Self::reasoning,
+            "step_finish" => Self::step_finish,
+            _ => return Err(Unreadable),
+        };
+        let part = bodies.read(part)?;
+        self.session(session, out);
+        then(self, &part, out);
+        Ok(())
     }
 
     fn session(&mut self, id: &str, out: &mut Output<'_>) {
@@ -212,6 +244,14 @@ impl OpenCodeProtocol {
         };
     }
 
+    #[expect(
+        clippy::unused_self,
+        reason = "one of the readers of parts, which are all called alike"
+    )]
+    fn reasoning(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
+        out.thinking(&part.text);
+    }
+
     fn tool_use(&mut self, part: &ToolPart<'_>, out: &mut Output<'_>) {
         self.tools_in_message = self.tools_in_message.saturating_add(1);
         self.text_in_message = TextSoFar::None;
@@ -225,7 +265,7 @@ impl OpenCodeProtocol {
         }
         out.tool_start(&part.call, &part.tool, tools::kind(&part.tool), state.input);
         let (outcome, output) = match &*state.status {
-            "completed" if state.metadata.exit.is_some_and(|code| code != 0) => (ToolOutcome::Failed, &state.output),
+            "completed" if state.exit().is_some_and(|code| code != 0) => (ToolOutcome::Failed, &state.output),
             "completed" => (ToolOutcome::Succeeded, &state.output),
             _ if is_rejection(&state.error) => {
                 self.rejected = true;
@@ -258,11 +298,12 @@ impl OpenCodeProtocol {
     }
 
     fn step_finish(&mut self, part: &Part<'_>, out: &mut Output<'_>) {
-        let tokens = &part.tokens;
+        let tokens = part.tokens.unwrap_or_default();
+        let cache = tokens.cache.unwrap_or_default();
         let usage = Usage {
             input_tokens: tokens.input,
-            cache_read_tokens: tokens.cache.read,
-            cache_write_tokens: tokens.cache.write,
+            cache_read_tokens: cache.read,
+            cache_write_tokens: cache.write,
             output_tokens: tokens.output.saturating_add(tokens.reasoning),
             reasoning_tokens: tokens.reasoning,
             total_tokens: 0,
@@ -323,9 +364,12 @@ impl Protocol for OpenCodeProtocol {
         // Taken out, so that what borrows from them and the rest of the state can be used side by side.
         let mut lines = std::mem::take(&mut self.lines);
         let mut bodies = std::mem::take(&mut self.bodies);
-        match lines.read::<Line<'_>>(line) {
-            Ok(line) => self.line(&line, &mut bodies, out),
-            Err(_) => out.garbage(line),
+        let told = head::scan(line).map(|told| self.part(told.kind, told.session, told.part, &mut bodies, out));
+        if !matches!(told, Some(Ok(()))) {
+            match lines.read::<Line<'_>>(line) {
+                Ok(line) => self.line(&line, &mut bodies, out),
+                Err(Unreadable) => out.garbage(line),
+            }
         }
         self.lines = lines;
         self.bodies = bodies;
@@ -380,19 +424,6 @@ impl Protocol for OpenCodeProtocol {
         if exit.code == Some(0) && ended {
             out.complete();
         }
-    }
-}
-
-/// Reads the body of a line, or counts the line as one of a newer CLI.
-fn read<'a, T: serde::Deserialize<'a>>(
-    reader: &'a mut Reader,
-    body: Option<&'a RawValue>,
-    out: &mut Output<'_>,
-    then: impl FnOnce(T, &mut Output<'_>),
-) {
-    match body.map(|body| reader.read(body.get().as_bytes())) {
-        Some(Ok(value)) => then(value, out),
-        _ => out.unknown(),
     }
 }
 

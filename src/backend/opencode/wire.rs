@@ -1,6 +1,6 @@
 //! The lines of `opencode run --format json`, as borrowed structs. Shapes only: what they mean is the protocol's matter.
 
-use crate::backend::field::{Text, lenient};
+use crate::backend::field::{Text, count, lenient, object};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -33,32 +33,32 @@ pub struct Part<'a> {
     pub text: Text<'a>,
     #[serde(borrow)]
     pub reason: Text<'a>,
-    #[serde(deserialize_with = "lenient")]
-    pub tokens: Tokens,
+    #[serde(deserialize_with = "object")]
+    pub tokens: Option<Tokens>,
     #[serde(deserialize_with = "lenient")]
     pub cost: f64,
 }
 
 /// `input` excludes cached tokens and `output` excludes reasoning.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub input: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub output: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub reasoning: u64,
-    #[serde(deserialize_with = "lenient")]
-    pub cache: Cache,
+    #[serde(deserialize_with = "object")]
+    pub cache: Option<Cache>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cache {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub read: u64,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub write: u64,
 }
 
@@ -85,14 +85,20 @@ pub struct ToolState<'a> {
     pub output: Text<'a>,
     #[serde(borrow)]
     pub error: Text<'a>,
-    #[serde(deserialize_with = "lenient")]
-    pub metadata: ToolMetadata,
+    #[serde(deserialize_with = "object")]
+    pub metadata: Option<ToolMetadata>,
+}
+
+impl ToolState<'_> {
+    /// The exit code of a shell command; such a call is `completed` whatever it is.
+    pub fn exit(&self) -> Option<i64> {
+        self.metadata.as_ref()?.exit
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ToolMetadata {
-    /// The exit code of a shell command; such a call is `completed` whatever it is.
     #[serde(deserialize_with = "lenient")]
     pub exit: Option<i64>,
 }

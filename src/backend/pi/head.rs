@@ -62,7 +62,7 @@ mod tests {
             Told::Line(_) => None,
             Told::Update { kind, delta } => {
                 let mut reader = Reader::default();
-                let delta = delta.map_or(Ok(Text::default()), |delta| reader.read::<Text<'_>>(delta));
+                let delta = delta.map_or(Ok(Text::default()), |delta| reader.text(delta));
                 Some((kind.to_owned(), delta.ok()?.to_string()))
             }
         }

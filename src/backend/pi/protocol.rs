@@ -10,7 +10,6 @@ use super::wire::{
     Block, Compaction, ExtensionError, Header, Message, MessageLine, RetryStart, Session, ToolEnd, ToolStart, Update,
     blocks,
 };
-use crate::backend::field::Text;
 use crate::backend::wire::Reader;
 use crate::backend::{ExitStatus, Output, Protocol, ToolOutcome};
 use crate::error::Failure;
@@ -246,7 +245,7 @@ impl Protocol for PiProtocol {
             Some(Told::Update {
                 kind,
                 delta: Some(delta),
-            }) => match self.reader.read::<Text<'_>>(delta) {
+            }) => match self.reader.text(delta) {
                 Ok(delta) => Self::delta(&mut self.streamed, kind, &delta, out),
                 Err(_) => out.garbage(line),
             },

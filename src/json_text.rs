@@ -1,10 +1,16 @@
-//! Writes the strings and numbers of JSON, many bytes at once: nearly all text is copied as it is.
+//! Strings and numbers of JSON, many bytes at once: nearly all text is read and written as it is.
 
 /// How many bytes are looked at in one step.
 const STEP: usize = 32;
 
+/// What a JSON string (with its quotes) says, if that is what stands there: no escape, and nothing that JSON forbids.
+pub fn as_it_stands(string: &[u8]) -> Option<&str> {
+    let text = string.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    (plain_length(text) == text.len()).then(|| std::str::from_utf8(text).ok())?
+}
+
 /// Appends `text` as a JSON string, with its quotes, as serde_json would write it.
-pub(super) fn string(text: &str, out: &mut Vec<u8>) {
+pub fn string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
     let mut rest = text.as_bytes();
@@ -21,7 +27,7 @@ pub(super) fn string(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Appends a whole number.
-pub(super) fn number(number: u64, out: &mut Vec<u8>) {
+pub fn number(number: u64, out: &mut Vec<u8>) {
     // The most digits that there are.
     let mut digits = [0; 20];
     let mut start = digits.len();
@@ -95,7 +101,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_a_string_that_a_parser_reads_alike_is_taken_as_it_stands() {
+        assert_eq!(as_it_stands("\"ö and \u{7f}\"".as_bytes()), Some("ö and \u{7f}"));
+        assert_eq!(as_it_stands(b"\"\""), Some(""));
+        for bytes in [
+            &b""[..],
+            b"\"",
+            b"\"open",
+            b"null",
+            br#""a\n""#,
+            b"\"a\nb\"",
+            b"\"a\"b\"",
+            b"\"\xff\"",
+        ] {
+            assert_eq!(as_it_stands(bytes), None, "{bytes:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_taken_as_it_stands_is_what_serde_json_reads(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let string = [b"\"", &bytes[..], b"\""].concat();
+            if let Some(text) = as_it_stands(&string) {
+                prop_assert_eq!(text, serde_json::from_slice::<String>(&string).unwrap());
+            }
+        }
+
         #[test]
         fn any_text_is_written_as_serde_json_does(text in any::<String>(), plain in "[ -~]{0,200}") {
             for text in [&text, &plain, &format!("{plain}{text}{plain}")] {
