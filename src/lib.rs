@@ -2,7 +2,7 @@
 //!
 //! A run flows one way: `cli → config → request → backend.plan → supervise → lines → protocol → event → session,
 //! report → exit`. The pure parts (request, plan, protocol, event) have no async, no clock and no file system, but for a
-//! backend's look at the project before a run (`Backend::inspect`).
+//! backend's looks before and after a run (`Backend::inspect`, `Backend::left_behind`).
 
 // What was typed and configured, down to one validated request.
 pub mod catalog; // the backends of this user, built in and declared

@@ -1,7 +1,8 @@
 //! What a backend is: a name, what it can do, a plan for one run, and a protocol that reads its output.
 //!
 //! Backends are pure: they never spawn, read the clock or touch the file system, but for a look at the project before
-//! (`Backend::inspect`) and at the CLI's own files after a run that nobody could read (`Backend::left_behind`). To add one: a file, a line in `registry::BACKENDS`, and a folder of fixtures.
+//! (`Backend::inspect`) and at the CLI's own files after a run that nobody could read (`Backend::left_behind`). To add
+//! one: see CONTRIBUTING.md.
 
 mod capability;
 pub mod checkup;
@@ -89,8 +90,8 @@ pub trait Backend: Sync {
         Ok(())
     }
 
-    /// The conversation that was begun in the CLI's own terminal UI, which was started at `since` and is closed now. It
-    /// may read the file system too.
+    /// The new conversation that was begun in the CLI's own terminal UI, which was started at `since` and is closed now.
+    /// It may read the file system too. One that went on is known, and not asked for.
     fn left_behind(&self, _request: &Request, _site: &Site, _since: SystemTime) -> Trace {
         Trace::Unknown
     }

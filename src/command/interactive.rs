@@ -1,7 +1,7 @@
 //! `-i`: the CLI's own terminal UI, with the same backend, model, permission, directory and conversation. Its exit code
 //! is ours.
 
-use crate::backend::{Backend, ExitStatus, Feature, Launch, Trace};
+use crate::backend::{Backend, ExitStatus, Feature, Launch, Site, Trace};
 use crate::config::Environment;
 use crate::decide::RunSettings;
 use crate::engine::{self, Keeper, Mode, Prepared};
@@ -11,7 +11,6 @@ use crate::report::tell;
 use crate::request::{Conversation, Request};
 use crate::session::Outcome;
 use crate::supervise::{self, Scratch, no_scratch};
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::SystemTime;
@@ -35,19 +34,16 @@ pub fn run(
     let since = SystemTime::now();
     let exit = supervise::interactive(&plan.launch, &site.env).map_err(|error| error.failure())?;
     if let Some(keeper) = keeper {
-        let known = match backend.left_behind(request, &site, since) {
-            Trace::Unknown => known_id(request, &plan.launch).map_or(Trace::Unknown, Trace::Conversation),
-            trace => trace,
-        };
-        tell(&kept(keeper, known, exit, backend.display_name()));
+        let trace = trace(backend, request, &site, &plan.launch, since);
+        tell(&kept(keeper, trace, exit, backend.display_name()));
     }
     Ok(code(exit))
 }
 
 /// Keeps the conversation, if there is one. What the user should know of it.
-fn kept(mut keeper: Keeper, known: Trace, exit: ExitStatus, who: &str) -> String {
+fn kept(mut keeper: Keeper, trace: Trace, exit: ExitStatus, who: &str) -> String {
     let name = keeper.name().map(|name| format!(" as `{name}`")).unwrap_or_default();
-    match known {
+    match trace {
         Trace::Conversation(id) => match keeper.closed(&id, outcome(exit)) {
             Some(warning) => format!("warning: {warning}\n"),
             None => format!(
@@ -82,15 +78,17 @@ fn check(backend: &dyn Backend) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The CLI's id of the conversation: the one that went on, or the one that we chose, if the CLI lets us choose.
-fn known_id(request: &Request, launch: &Launch) -> Option<String> {
-    match &request.conversation {
-        Conversation::Resume(of) => Some(of.native_id.clone()),
-        Conversation::Fresh { id } | Conversation::Fork { id, .. } => {
-            let id = id.to_string();
-            let chosen = OsString::from(&id);
-            launch.args.contains(&chosen).then_some(id)
-        }
+/// Which conversation there is to go on with.
+fn trace(backend: &dyn Backend, request: &Request, site: &Site, launch: &Launch, since: SystemTime) -> Trace {
+    let id = match &request.conversation {
+        // It is there, also if nothing more was said, and whatever else was begun meanwhile.
+        Conversation::Resume(of) => return Trace::Conversation(of.native_id.clone()),
+        Conversation::Fresh { id } | Conversation::Fork { id, .. } => id.to_string(),
+    };
+    match backend.left_behind(request, site, since) {
+        // If the CLI lets us choose the id, it is the one that we chose.
+        Trace::Unknown if launch.args.iter().any(|arg| *arg == *id) => Trace::Conversation(id),
+        trace => trace,
     }
 }
 
@@ -108,4 +106,49 @@ fn outcome(exit: ExitStatus) -> Outcome {
 fn code(exit: ExitStatus) -> u8 {
     let code = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{BACKENDS, find};
+    use crate::request::Continuation;
+
+    fn site(home: &Path) -> Site {
+        Site {
+            program: "/bin/cli".into(),
+            scratch: "/scratch".into(),
+            home: home.to_owned(),
+            env: Default::default(),
+            root: false,
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_went_on_is_still_there_whatever_the_cli_left_behind() {
+        let home = tempfile::tempdir().unwrap();
+        let site = site(home.path());
+        let launch = Launch::new(&site, home.path());
+        // What Codex says of a thread that was begun without its interface, and of another one.
+        let folder = home.path().join(".codex/sessions/2026/11/18");
+        std::fs::create_dir_all(&folder).unwrap();
+        let cwd = home.path().display();
+        for (id, source) in [("known", "exec"), ("other", "cli")] {
+            let line = format!(r#"{{"payload":{{"id":"{id}","cwd":"{cwd}","source":"{source}"}}}}"#);
+            std::fs::write(folder.join(format!("rollout-{id}.jsonl")), line).unwrap();
+        }
+        for backend in BACKENDS {
+            let mut request = Request::new("", home.path());
+            request.conversation = Conversation::Resume(Continuation {
+                native_id: "known".to_owned(),
+                ..Continuation::default()
+            });
+            let trace = trace(*backend, &request, &site, &launch, SystemTime::UNIX_EPOCH);
+            assert_eq!(trace, Trace::Conversation("known".to_owned()), "{}", backend.name());
+        }
+        let codex = find("codex").unwrap();
+        let fresh = Request::new("", home.path());
+        let trace = trace(codex, &fresh, &site, &launch, SystemTime::UNIX_EPOCH);
+        assert_eq!(trace, Trace::Conversation("other".to_owned()));
+    }
 }

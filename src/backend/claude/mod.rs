@@ -82,18 +82,12 @@ impl Backend for Claude {
     }
 
     fn left_behind(&self, request: &Request, site: &Site, _since: SystemTime) -> Trace {
-        match &request.conversation {
-            Conversation::Fresh { id } | Conversation::Fork { id, .. } => {
-                let file = format!("{id}.jsonl");
-                trace::of_file(
-                    &rights::config_dir(site).join("projects"),
-                    1,
-                    |name| name == file,
-                    &id.to_string(),
-                )
-            }
-            Conversation::Resume(of) => Trace::Conversation(of.native_id.clone()),
-        }
+        let (Conversation::Fresh { id } | Conversation::Fork { id, .. }) = &request.conversation else {
+            return Trace::Unknown;
+        };
+        let id = id.to_string();
+        let folder = rights::config_dir(site).join("projects");
+        trace::of_file(&folder, 1, |name| name.strip_suffix(".jsonl") == Some(&id), &id)
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {

@@ -71,17 +71,14 @@ impl Backend for GeminiCli {
     }
 
     fn left_behind(&self, request: &Request, site: &Site, _since: SystemTime) -> Trace {
-        match &request.conversation {
-            // The file's name has the first eight characters of the id that we chose.
-            Conversation::Fresh { id } => {
-                let id = id.to_string();
-                let end = format!("-{}.jsonl", &id[..8]);
-                let folder = settings::home(site).join(settings::FOLDER).join("tmp");
-                trace::of_file(&folder, 2, |name| name.ends_with(&end), &id)
-            }
-            Conversation::Resume(of) => Trace::Conversation(of.native_id.clone()),
-            Conversation::Fork { .. } => Trace::Unknown,
-        }
+        let Conversation::Fresh { id } = &request.conversation else {
+            return Trace::Unknown;
+        };
+        // The file's name has the first eight characters of the id that we chose.
+        let id = id.to_string();
+        let end = format!("-{}.jsonl", &id[..8]);
+        let folder = settings::home(site).join(settings::FOLDER).join("tmp");
+        trace::of_file(&folder, 2, |name| name.ends_with(&end), &id)
     }
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
