@@ -11,11 +11,9 @@ pub(super) fn make(entry: &ScratchEntry) -> io::Result<()> {
     match entry {
         ScratchEntry::File { path, contents } => write_private(path, contents),
         ScratchEntry::MergedJson { path, base, patch } => {
-            let merged = merged_json(&read_if_there(base)?, patch).map_err(|why| {
-                // An empty file in its place could give more rights: what the user denied would be gone.
-                let message = format!("{} cannot be used: {why}; mend it, or take it away", base.display());
-                io::Error::new(io::ErrorKind::InvalidData, message)
-            })?;
+            // An empty file in its place could give more rights: what the user denied would be gone.
+            let merged = merged_json(&read_if_there(base)?, patch)
+                .map_err(|why| unusable(base, &format!("cannot be used: {why}; mend it, or take it away")))?;
             write_private(path, &serde_json::to_vec_pretty(&merged)?)
         }
         ScratchEntry::Mirror {
@@ -24,10 +22,10 @@ pub(super) fn make(entry: &ScratchEntry) -> io::Result<()> {
             except,
             create,
         } => mirror(path, of, except, create),
-        ScratchEntry::Copy { path, of } => write_private(path, &fs::read(of)?),
+        ScratchEntry::Copy { path, of } => write_private(path, &read(of)?),
         ScratchEntry::CopyOrEmpty { path, of } => write_private(path, &read_if_there(of)?),
         ScratchEntry::Found { path, within, suffix } => match largest(within, suffix, FOUND_DEPTH) {
-            Some((_, file)) => write_private(path, &fs::read(file)?),
+            Some((_, file)) => write_private(path, &read(&file)?),
             None => Ok(()),
         },
     }
@@ -39,11 +37,21 @@ fn read_if_there(path: &Path) -> io::Result<Vec<u8>> {
     match fs::read(path) {
         Ok(contents) => Ok(contents),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
-        Err(error) => {
-            let message = format!("{} cannot be read: {error}", path.display());
-            Err(io::Error::new(error.kind(), message))
-        }
+        Err(error) => Err(unreadable(path, &error)),
     }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, why: &io::Error) -> io::Error {
+    unusable(path, &format!("cannot be read: {why}"))
+}
+
+/// What is wrong is a file of the user's, and not the place for ours: `no_scratch` tells them apart by this kind.
+fn unusable(path: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{} {why}", path.display()))
 }
 
 fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
@@ -144,7 +152,7 @@ fn mirror(path: &Path, of: &Path, except: &[OsString], create: &[OsString]) -> i
     let entries = match fs::read_dir(of) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
+        Err(error) => return Err(unreadable(of, &error)),
     };
     for entry in entries {
         let entry = entry?;
@@ -175,8 +183,9 @@ fn make_link(target: &Path, link: &Path) -> io::Result<()> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::super::Scratch;
+    use super::super::{Scratch, no_scratch};
     use super::*;
+    use crate::error::ErrorKind;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
 
@@ -213,20 +222,25 @@ mod tests {
                 path: path.clone(),
                 of: of.clone(),
             };
-            [merged, copied].map(|entry| scratch.fill(&[entry]).map_err(|error| error.to_string()))
+            [merged, copied].map(|entry| scratch.fill(&[entry]).map_err(|error| no_scratch(&error)))
         };
         assert_eq!(filled(), [Ok(()), Ok(())], "without any");
         fs::write(&of, r#"{"permissions": {"deny": ["Read(./secret)"]}, }"#).unwrap();
         let told = filled()[0].clone().unwrap_err();
         assert!(
-            told.contains("settings.json cannot be used") && told.contains("line 1"),
+            told.message.contains("settings.json cannot be used") && told.message.contains("line 1"),
             "{told}"
         );
         // Even root cannot read a directory.
         fs::remove_file(&of).unwrap();
         fs::create_dir(&of).unwrap();
         for told in filled() {
-            assert!(told.unwrap_err().contains("settings.json cannot be read: "));
+            let told = told.unwrap_err();
+            assert!(
+                told.message.starts_with(&format!("{} cannot be read: ", of.display())),
+                "{told}"
+            );
+            assert_eq!(told.kind, ErrorKind::Usage, "the place for private files is all right");
         }
     }
 
