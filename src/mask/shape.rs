@@ -69,11 +69,24 @@ fn without_tokens(text: String) -> String {
         let (before, after) = rest.split_at(position);
         shown.push_str(before);
         let (run, remaining) = after.split_at(after.find(|one| !is_part(one)).unwrap_or(after.len()));
-        shown.push_str(if is_token(run) { MASKED } else { run });
+        let (escape, word) = run.split_at(if before.ends_with('\\') { escaped(run) } else { 0 });
+        match (is_token(run), is_token(word)) {
+            (true, _) => shown.push_str(MASKED),
+            (false, true) => shown.extend([escape, MASKED]),
+            (false, false) => shown.push_str(run),
+        }
         rest = remaining;
     }
     shown.push_str(rest);
     shown
+}
+
+/// How much after a backslash belongs to it: in JSON, a line begins behind the letter of `\n`.
+fn escaped(run: &str) -> usize {
+    match run.starts_with('u') {
+        true => run.len().min("uXXXX".len()),
+        false => 1,
+    }
 }
 
 fn is_part(character: char) -> bool {
@@ -122,6 +135,10 @@ mod tests {
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
         ] {
             assert_eq!(masked(format!("A='{token}', b")), "A='***', b");
+            for escape in [r"\n", r"\t", r"\u000a", r"\\"] {
+                let line = masked(format!(r#"{{"output":"one{escape}{token}\n"}}"#));
+                assert_eq!(line, format!(r#"{{"output":"one{escape}***\n"}}"#));
+            }
         }
         for text in ["sk-learn", "the sk-transformation-of-words", "eyJ.a.b", "AKIA", "ghp_x"] {
             assert_eq!(masked(text.to_owned()), text);
