@@ -32,7 +32,9 @@ _clap_complete_agentctl() {
     COMPREPLY=()
     while [[ -n $replies ]]; do
         one=${replies%%$'\013'*}
-        replies=${replies#*$'\013'}
+        # Another version of agentctl may not end the last one.
+        replies=${replies#"$one"}
+        replies=${replies#$'\013'}
         COMPREPLY+=("${one#"$kept"}")
     done
     # Without `compopt`, in bash 3, there is never a blank after a value.

@@ -98,6 +98,25 @@ fn schemas_are_fresh() {
     }
 }
 
+/// A shell that keeps the script of one version, and finds another version of agentctl, must not hang.
+#[cfg(unix)]
+#[test]
+fn the_completion_of_bash_comes_to_an_end_whatever_it_is_answered() {
+    let script = r#"
+        ulimit -t 10
+        . <(agentctl completions bash)
+        agentctl() { printf "$ANSWER"; }
+        COMP_LINE='agentctl r' COMP_POINT=10 COMP_WORDS=(agentctl r) COMP_CWORD=1
+        for ANSWER in 'run\013resume\013' 'run\013resume' 'run' ''; do
+            _clap_complete_agentctl agentctl r agentctl
+            echo "${COMPREPLY[*]-nothing}"
+        done"#;
+    Desk::new()
+        .shell(script)
+        .success()
+        .stdout("run resume\nrun resume\nrun\nnothing\n");
+}
+
 /// Checks every value of this output.
 #[cfg(unix)]
 fn fits(desk: &Desk, name: &str, args: &[&str]) {
