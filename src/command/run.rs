@@ -208,6 +208,7 @@ fn select(
 ) -> Result<Selected, Failure> {
     let store = environment.state_dir().ok_or_else(nowhere).and_then(Store::open);
     let quiet = typed.common.quiet || !std::io::stderr().is_terminal();
+    let wait = wait(flags, layers)?;
     let search = Search {
         store,
         selector: typed.selector.clone(),
@@ -215,7 +216,7 @@ fn select(
         // Who only looks neither waits nor leaves anything.
         wait: match typed.common.dry_run {
             true => Wait::Unheld,
-            false => wait(flags, layers)?,
+            false => wait,
         },
         before_waiting: &|| {
             if !quiet {

@@ -385,6 +385,8 @@ fn wrong_values_are_usage_errors_that_name_what_is_wrong() {
         (&["run", "-b", "mock", "--profile", "none", "hi"], "none"),
         (&["run", "-b", "mock", "   "], "no prompt"),
         (&["run", "-b", "mock", "--marker=", "hi"], "--marker"),
+        (&["run", "-b", "mock", "--wait=soon", "hi"], "--wait"),
+        (&["run", "-b", "mock", "--wait=soon", "--dry-run", "hi"], "--wait"),
         (&["resume", "hi"], "hi"),
     ] {
         desk.run(args).code(&[2, 7][..]).stderr(contains(said));
