@@ -271,13 +271,11 @@ fn with_session<'c>(
         false => config.layers(args.profile.as_deref(), Some(&name))?.0,
     };
     if let Some(layer) = selected.layer() {
-        // A profile that was typed is as good as flags.
+        // A profile that was typed is as good as flags, but for those that were typed too.
         let below = layers.0.len() - usize::from(args.profile.is_some());
-        let typed = layers
-            .0
-            .get(below)
-            .and_then(|profile| profile.settings.backend.as_ref());
-        if let (Some(profile), Some(other)) = (&args.profile, typed.filter(|other| **other != name)) {
+        let profile = layers.0.get(below).filter(|_| args.backend.is_none());
+        let other = profile.and_then(|profile| profile.settings.backend.as_ref());
+        if let (Some(profile), Some(other)) = (&args.profile, other.filter(|other| **other != name)) {
             return Err(Failure::usage(format!(
                 "the conversation is one of {name}, and the profile `{profile}` is for {other}"
             ))

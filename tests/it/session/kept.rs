@@ -121,6 +121,8 @@ fn a_profile_that_was_typed_says_otherwise_and_one_of_the_environment_does_not()
     );
     let other = go_on(&["--profile", "other"]);
     assert_eq!(other["error"]["kind"], "usage", "{other}");
+    let flagged = go_on(&["--profile", "other", "-b", "mock"]);
+    assert_eq!(flagged["resumed"], "resumed", "a flag goes above it: {flagged}");
 }
 
 #[test]
