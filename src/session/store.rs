@@ -24,15 +24,18 @@ pub struct Store {
 /// How long the file of a record grows before it is written anew: a block of most file systems, which it takes anyway.
 const LONGEST: u64 = 4096;
 
-/// The record as it was written last. The file also has what was written before; that counts if the last was torn, and
-/// not if it is whole and cannot be understood.
+/// The record as it was written last. The file also has what was written before; that counts if what came after it is
+/// torn, and not if that is whole and cannot be understood.
 fn newest(lines: &[u8]) -> serde_json::Result<Record> {
     let mut lines = lines.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let newest = serde_json::from_slice(lines.next().unwrap_or_default());
-    newest.or_else(|error: serde_json::Error| match error.is_data() {
-        true => Err(error),
-        false => lines.find_map(|line| serde_json::from_slice(line).ok()).ok_or(error),
-    })
+    let mut read = serde_json::from_slice(lines.next().unwrap_or_default());
+    for line in lines {
+        match &read {
+            Err(torn) if !torn.is_data() => read = serde_json::from_slice(line),
+            _ => break,
+        }
+    }
+    read
 }
 
 /// A record that is written but may not be on the disk yet.

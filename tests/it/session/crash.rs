@@ -80,6 +80,20 @@ fn a_record_cut_while_it_is_written_again_is_the_one_before() {
 }
 
 #[test]
+fn behind_a_torn_line_one_that_cannot_be_understood_hides_those_before_it() {
+    let fixture = Fixture::new();
+    let record = fixture.put(1, |_| {});
+    let file = fixture.record_files().remove(0);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    // What came before may give more rights than the one that lost its level.
+    let strange = whole.replace(r#""permission":"#, r#""permissionOfTomorrow":"#);
+    assert_ne!(strange, whole);
+    std::fs::write(&file, format!("{whole}{strange}{}", &whole[..whole.len() / 2])).unwrap();
+    let damaged = fixture.store.get(&record.key).unwrap_err();
+    assert!(damaged.why.contains("permission"), "{damaged:?}");
+}
+
+#[test]
 fn a_record_that_is_written_often_does_not_grow_without_end() {
     let fixture = Fixture::new();
     let mut record = fixture.put(1, |_| {});
