@@ -11,7 +11,7 @@ use crate::command::topics::TOPICS;
 use crate::config::{Config, Environment};
 use crate::report;
 use crate::request::Permission;
-use crate::session::{Filter, Record, Store};
+use crate::session::{Record, Store};
 use crate::tool::ToolKind;
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Elvish, Fish, Powershell, Shells, Zsh};
@@ -206,6 +206,5 @@ fn records(wanted: impl Fn(&Record) -> bool) -> Vec<Record> {
     let Some(store) = state.and_then(|state| Store::open(state).ok()) else {
         return Vec::new();
     };
-    let all = store.all(&Filter::default()).records.into_iter();
-    all.filter(wanted).take(SESSIONS_OFFERED).collect()
+    store.recent_such(wanted, SESSIONS_OFFERED).records
 }

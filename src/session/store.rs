@@ -226,19 +226,28 @@ impl Store {
 
     /// At most `limit` records, the last used first.
     pub fn recent(&self, filter: &Filter, limit: usize) -> Listing {
+        let mark = filter.cwd.as_deref().map(directory_mark);
+        let here = |one: &Use| mark.as_ref().is_none_or(|mark| *mark == one.directory);
+        self.listed(self.uses().filter(here), |record| filter.accepts(record), limit)
+    }
+
+    /// The same of those that are wanted, however old. No more are read than it takes.
+    pub fn recent_such(&self, wanted: impl Fn(&Record) -> bool, limit: usize) -> Listing {
+        self.listed(self.uses(), wanted, limit)
+    }
+
+    fn listed(&self, uses: impl Iterator<Item = Use>, wanted: impl Fn(&Record) -> bool, limit: usize) -> Listing {
         let mut listing = Listing::default();
         let mut seen = HashSet::new();
-        let mark = filter.cwd.as_deref().map(directory_mark);
-        for one in self.uses() {
+        for one in uses {
             if listing.records.len() >= limit {
                 break;
             }
-            let elsewhere = mark.as_ref().is_some_and(|mark| *mark != one.directory);
-            if elsewhere || !seen.insert(one.key) {
+            if !seen.insert(one.key) {
                 continue;
             }
             match self.get(&one.key) {
-                Ok(Some(record)) if filter.accepts(&record) => listing.records.push(record),
+                Ok(Some(record)) if wanted(&record) => listing.records.push(record),
                 Ok(_) => {}
                 Err(damaged) => listing.damaged.push(damaged),
             }

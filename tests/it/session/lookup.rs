@@ -314,6 +314,22 @@ fn a_damaged_conversation_is_told_and_can_be_begun_anew_under_its_name() {
     assert_eq!(fixture.store.by_name("a name").unwrap(), Some(anew));
 }
 
+#[test]
+fn those_that_are_wanted_are_found_however_old_and_no_more_are_read_than_it_takes() {
+    let fixture = Fixture::new();
+    let named = |name: &'static str| move |record: &mut Record| record.name = Some(name.to_owned());
+    let unread = fixture.put(1, named("wanted"));
+    fixture.damage(&unread);
+    let old = fixture.put(2, named("wanted"));
+    let news: Vec<_> = (3..9).map(|second| fixture.put(second, |_| {})).collect();
+    let is_named = |record: &Record| record.name.is_some();
+    let found = fixture.store.recent_such(is_named, 1);
+    assert_eq!((found.records, found.damaged), (vec![old.clone()], vec![]));
+    let found = fixture.store.recent_such(is_named, 9);
+    assert_eq!((found.records, found.damaged.len()), (vec![old], 1));
+    assert_eq!(fixture.store.recent_such(|_| true, 2).records[0], news[5]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
