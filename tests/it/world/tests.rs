@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::model::{Model, ms};
+use crate::wait::eventually;
 
 use super::*;
 
@@ -96,11 +97,11 @@ fn a_survivor_is_found_even_in_a_session_of_its_own() {
     let model = Model::start();
     let world = World::new(&model);
     shell(&world, "setsid sleep 300 >/dev/null 2>&1 &").run().exits(0);
-    let survivors = world.survivors();
-    assert!(
-        survivors.iter().any(|survivor| survivor.contains("sleep 300")),
-        "{survivors:?}"
-    );
+    // While a process becomes another program it has no environment to be known by.
+    eventually("it is found", Duration::from_secs(20), || {
+        let survivors = world.survivors();
+        survivors.iter().any(|survivor| survivor.contains("sleep 300"))
+    });
 }
 
 #[test]
