@@ -268,3 +268,42 @@ fn without_its_gate_opencode_can_change_nothing() {
     let warnings = outcome.json()["warnings"].to_string();
     outcome.check(warnings.contains("did not load the plugin"), "the reason is told");
 }
+
+/// A rule with a pattern takes the place of the mode in which the CLI confines whole tools to the directories.
+#[test]
+fn a_pattern_of_files_leads_claude_nowhere_outside() {
+    if !real::is_on(Cli::Claude) {
+        return;
+    }
+    for (rule, beside) in [("write(src/**)", false), ("write(**)", true)] {
+        let model = Model::start();
+        let world = World::new(&model);
+        let place = Place::new(&world);
+        for (to, name) in [
+            ("by-dangling-link", "src/dangling"),
+            ("target", "src/file"),
+            ("", "src/folder"),
+        ] {
+            symlink(place.outside.join(to), world.project().join(name)).expect("a link in the project");
+        }
+        for name in [
+            "src/file",
+            "src/dangling",
+            "src/folder/by-link",
+            "link-to-folder/by-link",
+            "src/../../outside/by-dots",
+            "src/new.txt",
+            "beside.txt",
+        ] {
+            model.push(write(place.path(name), "new\n"));
+        }
+        model.push(write(place.beyond("by-path"), "new\n"));
+        model.push(text("done"));
+        let outcome = place.run(Cli::Claude).args(["--allow-tool", rule]).run();
+        outcome.check(model.requests().len() == 9, "every attempt is made");
+        place.nothing_escaped(&outcome);
+        let written = |name: &str| world.read(name).is_some();
+        outcome.check(written("src/new.txt"), "what the pattern names is written");
+        outcome.check(written("beside.txt") == beside, rule);
+    }
+}
