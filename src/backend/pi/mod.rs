@@ -133,7 +133,7 @@ impl Backend for Pi {
     }
 
     fn left_behind(&self, request: &Request, site: &Site, since: SystemTime) -> Trace {
-        let (folder, depth) = rights::session_dir(site);
+        let (folder, depth) = rights::session_dir(site, &request.cwd);
         trace::of_first_line(&folder, depth, since, |first: wire::SessionHeader| {
             (first.cwd == request.cwd).then_some(first.id)
         })

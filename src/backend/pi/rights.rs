@@ -5,8 +5,9 @@ use super::tools::{self, Offer};
 use crate::backend::{Launch, ScratchEntry, Site, gate};
 use crate::error::Failure;
 use crate::request::{McpServer, McpTransport, Permission, PromptSyntax, Request};
+use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const GATE: &str = include_str!("gate.js");
 const MCP: &str = include_str!("mcp.js");
@@ -160,21 +161,72 @@ fn overlay(request: &Request, site: &Site, launch: &mut Launch) {
     launch.env("PI_CODING_AGENT_DIR", path);
 }
 
-/// Where the CLI keeps conversations, and how many directories below it.
-pub fn session_dir(site: &Site) -> (PathBuf, usize) {
-    match site.env("PI_CODING_AGENT_SESSION_DIR") {
-        Some(own) => (PathBuf::from(own), 0),
+/// Where the CLI keeps conversations that begin in `cwd`, and how many directories below it.
+pub fn session_dir(site: &Site, cwd: &Path) -> (PathBuf, usize) {
+    let named = site.env("PI_CODING_AGENT_SESSION_DIR").map(str::to_owned);
+    let settings = [cwd.join(".pi"), agent_dir(site)].map(|folder| folder.join("settings.json"));
+    match named.or_else(|| settings.iter().find_map(|file| named_in(file))) {
+        Some(own) => (cwd.join(expanded(&own, site)), 0),
         None => (agent_dir(site).join("sessions"), 1),
     }
 }
 
+fn named_in(settings: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Settings {
+        session_dir: String,
+    }
+    // A stranger's project may have anything in its place.
+    let text = settings.is_file().then(|| std::fs::read(settings))?;
+    let settings: Settings = serde_json::from_slice(&text.ok()?).ok()?;
+    Some(settings.session_dir)
+}
+
+/// Where the CLI keeps its things.
 pub fn agent_dir(site: &Site) -> PathBuf {
     match site.env("PI_CODING_AGENT_DIR") {
-        Some("~") => site.home.clone(),
-        Some(dir) => match dir.strip_prefix("~/") {
-            Some(rest) => site.home.join(rest),
-            None => PathBuf::from(dir),
-        },
+        Some(own) => expanded(own, site),
         None => site.home.join(".pi").join("agent"),
+    }
+}
+
+fn expanded(directory: &str, site: &Site) -> PathBuf {
+    match directory.strip_prefix('~') {
+        Some("") => site.home.clone(),
+        Some(rest) if rest.starts_with('/') => site.home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(directory),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversations_are_looked_for_where_pi_keeps_them() {
+        let home = tempfile::tempdir().unwrap();
+        let cwd = home.path().join("project");
+        for folder in [cwd.join(".pi"), home.path().join(".pi/agent")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let mut site = Site {
+            program: "/bin/pi".into(),
+            scratch: "/scratch".into(),
+            home: home.path().to_owned(),
+            env: Default::default(),
+            root: false,
+        };
+        assert_eq!(session_dir(&site, &cwd), (home.path().join(".pi/agent/sessions"), 1));
+        std::fs::write(
+            home.path().join(".pi/agent/settings.json"),
+            r#"{"sessionDir":"~/kept"}"#,
+        )
+        .unwrap();
+        assert_eq!(session_dir(&site, &cwd), (home.path().join("kept"), 0));
+        std::fs::write(cwd.join(".pi/settings.json"), r#"{"sessionDir":"here"}"#).unwrap();
+        assert_eq!(session_dir(&site, &cwd), (cwd.join("here"), 0));
+        site.env.insert("PI_CODING_AGENT_SESSION_DIR".into(), "~".into());
+        assert_eq!(session_dir(&site, &cwd), (home.path().to_owned(), 0));
     }
 }
