@@ -3,9 +3,9 @@
 use crate::backend::{Backend, Launch, ScratchEntry, Stdin};
 use crate::cli::OutputFormat;
 use crate::config::Environment;
-use crate::decide::RunSettings;
+use crate::decide::{RunSettings, Verbosity};
 use crate::engine::{self, Mode};
-use crate::error::Failure;
+use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::mask::Mask;
 use crate::request::Request;
@@ -41,16 +41,27 @@ pub fn print(
     } else {
         Mode::Headless
     };
-    let prepared = engine::prepare(backend, request, settings, environment, PathBuf::from(SCRATCH), mode)?;
+    let prepared =
+        |request: &Request| engine::prepare(backend, request, settings, environment, PathBuf::from(SCRATCH), mode);
+    let mut request = request.clone();
+    let prepared = match prepared(&request) {
+        Err(failure) if failure.kind == ErrorKind::SessionNotFound && settings.or_new => {
+            engine::begin_anew(&mut request, settings.identity.as_deref());
+            prepared(&request)?
+        }
+        prepared => prepared?,
+    };
     let launch = &prepared.plan.launch;
-    let mask = Mask::of_run(&prepared.site.env, request, launch);
+    let mask = Mask::of_run(&prepared.site.env, &request, launch);
     let warnings: Vec<String> = settings
         .warnings
         .iter()
         .chain(&prepared.plan.warnings)
         .cloned()
         .collect();
-    super::warn(&warnings);
+    if settings.verbosity != Verbosity::Quiet {
+        super::warn(&warnings);
+    }
     match settings.output_format {
         OutputFormat::Text => {
             let line = shell::command_line(launch, &settings.env, &mask);

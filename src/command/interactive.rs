@@ -3,7 +3,7 @@
 
 use crate::backend::{Backend, ExitStatus, Feature, Launch, Site, Trace};
 use crate::config::Environment;
-use crate::decide::RunSettings;
+use crate::decide::{RunSettings, Verbosity};
 use crate::engine::{self, Keeper, Mode, Prepared};
 use crate::error::{ErrorKind, Failure};
 use crate::event::StopReason;
@@ -26,8 +26,12 @@ pub fn run(
     let scratch = Scratch::create().map_err(|error| no_scratch(&error))?;
     let path = scratch.path().map(Path::to_owned).unwrap_or_default();
     let Prepared { plan, site } = engine::prepare(backend, request, settings, environment, path, Mode::Interactive)?;
+    let say = |text: &str| match settings.verbosity {
+        Verbosity::Quiet => {}
+        Verbosity::Normal | Verbosity::Verbose => tell(text),
+    };
     for warning in settings.warnings.iter().chain(&plan.warnings) {
-        tell(&format!("warning: {warning}\n"));
+        say(&format!("warning: {warning}\n"));
     }
     let made = scratch.fill(&plan.launch.files);
     made.map_err(|error| no_scratch(&error))?;
@@ -35,7 +39,7 @@ pub fn run(
     let exit = supervise::interactive(&plan.launch, &site.env).map_err(|error| error.failure())?;
     if let Some(keeper) = keeper {
         let trace = trace(backend, request, &site, &plan.launch, since);
-        tell(&kept(keeper, trace, exit, backend.display_name()));
+        say(&kept(keeper, trace, exit, backend.display_name()));
     }
     Ok(code(exit))
 }

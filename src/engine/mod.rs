@@ -107,7 +107,7 @@ async fn converse(job: Job<'_>) -> Finished {
 }
 
 /// The conversation was not there, and a new one will do.
-fn begin_anew(request: &mut Request, identity: Option<&str>) {
+pub fn begin_anew(request: &mut Request, identity: Option<&str>) {
     request.conversation = Conversation::Fresh {
         id: uuid::Uuid::new_v4(),
     };

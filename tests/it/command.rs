@@ -567,6 +567,33 @@ fn a_dry_run_leaves_nothing_and_waits_for_nobody() {
 }
 
 #[test]
+fn a_quiet_dry_run_says_nothing_but_the_command() {
+    let desk = Desk::new();
+    desk.file("mcp.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#);
+    let run = ["run", "-b", "mock", "--dry-run", "--mcp-config", "mcp.json", "x"];
+    desk.run(run).success().stderr(contains("warning: "));
+    desk.agentctl(run).arg("--quiet").assert().success().stderr("");
+}
+
+#[test]
+fn a_dry_run_begins_anew_where_the_run_would() {
+    let desk = Desk::new();
+    let lost = [
+        "resume",
+        "lost",
+        "-b",
+        "mock",
+        "--identity",
+        "You are X.",
+        "--dry-run",
+        "x",
+    ];
+    desk.run(lost).code(7);
+    let anew = desk.agentctl(lost).arg("--or-new").assert().success();
+    anew.stdout(contains("--session-id").and(contains("stdin: 13 bytes")));
+}
+
+#[test]
 fn a_dry_run_masks_what_looks_like_a_secret() {
     let desk = Desk::new();
     let secrets = ["hunter22", "ghp_0123456789abcdefghij", "open sesame", ":pw@"];
