@@ -34,7 +34,8 @@ impl EnvCompleter for Bash {
         here: Option<&Path>,
         answer: &mut dyn Write,
     ) -> io::Result<()> {
-        let index = super::index(&words);
+        // Behind the last word a new one begins.
+        let index = super::index(&words).min(words.len());
         words.resize(words.len().max(index + 1), OsString::new());
         let typed = Typed::of(&words[index].to_string_lossy());
         words[index] = typed.value().into();

@@ -6,6 +6,8 @@
 use crate::desk::{Desk, Ended as _};
 use agentctl::cli::{SchemaName, ShellArg};
 use agentctl::command::generate;
+#[cfg(unix)]
+use assert_cmd::assert::OutputAssertExt as _;
 use clap::ValueEnum;
 use std::path::Path;
 
@@ -115,6 +117,22 @@ fn the_completion_of_bash_comes_to_an_end_whatever_it_is_answered() {
         .shell(script)
         .success()
         .stdout("run resume\nrun resume\nrun\nnothing\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_completion_that_is_asked_for_behind_all_words_is_one_of_a_new_word() {
+    let desk = Desk::new();
+    let offered = |index: &str| {
+        let mut command = desk.agentctl(["--", "agentctl", "help"]);
+        command
+            .env("AGENTCTL_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", index);
+        command.assert().success().stderr("").out()
+    };
+    for beyond in ["3", "99999999999", &usize::MAX.to_string()] {
+        assert_eq!(offered(beyond), offered("2"));
+    }
 }
 
 /// Checks every value of this output.
