@@ -133,6 +133,10 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     let config = Config::load(environment.clone(), &here)?;
     let catalog = Catalog::of(&config)?;
     let (layers, configured) = config.layers(args.profile.as_deref(), args.backend.as_deref())?;
+    if let Some(name) = &args.backend {
+        // A slip is no backend whose conversations are missing.
+        catalog.find(name)?;
+    }
     let flags = decide::flag_settings(args)?;
     let selected = select(typed, &environment, &here, &configured, &layers, &flags)?;
     let (backend, layers) = with_session(&config, &catalog, args, layers, &configured, &selected)?;

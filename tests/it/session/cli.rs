@@ -49,6 +49,9 @@ fn the_last_conversation_of_a_backend_is_that_of_the_backend() {
     desk.run(["resume", "--last", "-b", "codex", "four"])
         .code(7)
         .stderr(contains("of codex"));
+    desk.run(["resume", "--last", "-b", "moc", "five"])
+        .code(2)
+        .stderr(contains("did you mean `mock`?"));
 }
 
 #[test]
