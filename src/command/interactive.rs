@@ -136,10 +136,9 @@ mod tests {
         // What Codex says of a thread that was begun without its interface, and of another one.
         let folder = home.path().join(".codex/sessions/2026/11/18");
         std::fs::create_dir_all(&folder).unwrap();
-        let cwd = home.path().display();
         for (id, source) in [("known", "exec"), ("other", "cli")] {
-            let line = format!(r#"{{"payload":{{"id":"{id}","cwd":"{cwd}","source":"{source}"}}}}"#);
-            std::fs::write(folder.join(format!("rollout-{id}.jsonl")), line).unwrap();
+            let line = serde_json::json!({"payload": {"id": id, "cwd": home.path(), "source": source}});
+            std::fs::write(folder.join(format!("rollout-{id}.jsonl")), line.to_string()).unwrap();
         }
         for backend in BACKENDS {
             let mut request = Request::new("", home.path());
