@@ -233,12 +233,13 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// A name is on the disk only when its directory is.
+/// A name is on the disk only when its directory is. Some file systems cannot be asked for that, and do what they do.
 #[cfg(unix)]
 fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => Ok(()),
+    let Some(parent) = path.parent() else { return Ok(()) };
+    match File::open(parent)?.sync_all() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
     }
 }
 
@@ -325,4 +326,16 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_at(_file: &File, _path: &Path) -> bool {
     true
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_cannot_sync_directories_keeps_files_all_the_same() {
+        assert!(File::open("/proc/self").unwrap().sync_all().is_err());
+        assert!(sync_parent(Path::new("/proc/self/record")).is_ok());
+        assert!(sync_parent(Path::new("/proc/none/record")).is_err());
+    }
 }
