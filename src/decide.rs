@@ -11,7 +11,7 @@ use crate::request::{
     Attachment, AttachmentKind, Conversation, Effort, Patience, Permission, Persistence, Placement, PromptSyntax,
     Request, System,
 };
-use crate::{directory, duration, mcp};
+use crate::{directory, duration, locate, mcp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,10 +87,9 @@ pub fn flag_settings(args: &CommonArgs) -> Result<Settings, Failure> {
     };
     Ok(Settings {
         backend: args.backend.clone(),
-        // A bare name is looked for on PATH.
-        cli_path: args.cli_path.as_deref().map(|path| match path.components().count() {
-            1 if !path.starts_with(".") => path.to_owned(),
-            _ => typed(path),
+        cli_path: args.cli_path.as_deref().map(|path| match locate::is_bare(path) {
+            true => path.to_owned(),
+            false => typed(path),
         }),
         model: args.model.clone(),
         effort: args.effort.map(|effort| effort_of(effort).name().to_owned()),

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Failure};
 use crate::shell;
 use std::ffi::OsStr;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The program of a backend: the configured one, or the first on `search_path`.
 pub fn program(
@@ -19,15 +19,21 @@ pub fn program(
         return ourselves(search_path, cwd);
     }
     let wanted = configured.unwrap_or(Path::new(backend.program()));
-    let found = match wanted.components().count() {
-        1 if configured.is_none_or(|path| !path.starts_with(".")) => on_path(wanted, search_path, cwd),
-        _ => Some(cwd.join(wanted)),
+    let found = match is_bare(wanted) {
+        true => on_path(wanted, search_path, cwd),
+        false => Some(cwd.join(wanted)),
     };
     let Some(path) = found else {
         return Err(missing(backend, &format!("`{}` is not on PATH", wanted.display())));
     };
     check(backend, &path)?;
     Ok(path)
+}
+
+/// Whether a program is named without a directory: then it is looked for on `PATH`.
+pub fn is_bare(program: &Path) -> bool {
+    let mut parts = program.components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
 /// The mock agent is agentctl itself; a library caller needs one on its `PATH`.

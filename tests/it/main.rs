@@ -11,6 +11,7 @@ mod contract;
 mod desk;
 #[cfg(unix)]
 mod doctor;
+mod dry_run;
 mod generated;
 #[cfg(unix)]
 mod help;
