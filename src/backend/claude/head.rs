@@ -117,7 +117,6 @@ fn ends_as_own(line: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::backend::claude::wire::StreamLine;
-    use crate::backend::field::Text;
     use crate::backend::wire::Reader;
     use proptest::prelude::*;
     use serde_json::{Value, json};
