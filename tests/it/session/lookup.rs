@@ -276,7 +276,14 @@ fn by_name_by_key_and_by_native_id_the_lock_is_the_same() {
     busy(store.remove(record.key).unwrap_err());
     assert!(store.is_busy(&record));
     drop(claim);
-    assert!(!store.is_busy(&record));
+    // Whoever gave up waiting may still get it, and gives it back at once.
+    let is_free = || {
+        !store.is_busy(&record) || {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            false
+        }
+    };
+    assert!((0..2000).any(|_| is_free()), "nobody has it");
     assert_eq!(store.claim_key(record.key, Wait::No).unwrap().1, record);
 }
 
