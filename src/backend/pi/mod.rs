@@ -132,6 +132,10 @@ impl Backend for Pi {
         plan::interactive(request, site)
     }
 
+    fn inspect(&self, request: &Request, site: &Site) -> Result<(), Failure> {
+        rights::keep_conversations_at_home(request, site)
+    }
+
     fn left_behind(&self, request: &Request, site: &Site, since: SystemTime) -> Trace {
         let (folder, depth) = rights::session_dir(site, &request.cwd);
         trace::of_first_line(&folder, depth, since, |first: wire::SessionHeader| {

@@ -4,13 +4,16 @@
 use super::tools::{self, Offer};
 use crate::backend::{Launch, ScratchEntry, Site, gate};
 use crate::error::Failure;
-use crate::request::{McpServer, McpTransport, Permission, PromptSyntax, Request};
-use serde::Deserialize;
+use crate::request::{McpServer, McpTransport, Permission, Persistence, PromptSyntax, Request};
 use serde_json::{Value, json};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const GATE: &str = include_str!("gate.js");
 const MCP: &str = include_str!("mcp.js");
+
+/// The variable that says where conversations are kept.
+const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 
 /// Who looks at Pi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,26 +164,64 @@ fn overlay(request: &Request, site: &Site, launch: &mut Launch) {
     launch.env("PI_CODING_AGENT_DIR", path);
 }
 
+/// Below full rights a project does not choose where something is written, be it Pi's own conversation.
+pub fn keep_conversations_at_home(request: &Request, site: &Site) -> Result<(), Failure> {
+    let elsewhere = request.permission == Permission::Full || request.persistence == Persistence::Ephemeral;
+    if elsewhere || chosen_session_dir(site).is_some() {
+        return Ok(());
+    }
+    let file = project_settings(&request.cwd);
+    let why = match named_in(&file) {
+        Ok(None) => return Ok(()),
+        Ok(Some(_)) => {
+            "tells Pi where to write conversations (sessionDir), and a project may not below full rights".to_owned()
+        }
+        Err(why) => format!("may tell Pi where to write conversations, and cannot be read: {why}"),
+    };
+    Err(Failure::usage(format!("{} {why}", file.display())).hint(format!(
+        "use --ephemeral, choose a directory with {SESSION_DIR}, or take the file away"
+    )))
+}
+
 /// Where the CLI keeps conversations that begin in `cwd`, and how many directories below it.
 pub fn session_dir(site: &Site, cwd: &Path) -> (PathBuf, usize) {
-    let named = site.env("PI_CODING_AGENT_SESSION_DIR").map(str::to_owned);
-    let settings = [cwd.join(".pi"), agent_dir(site)].map(|folder| folder.join("settings.json"));
-    match named.or_else(|| settings.iter().find_map(|file| named_in(file))) {
+    let settings = [project_settings(cwd), agent_dir(site).join("settings.json")];
+    let mut named = settings.iter().filter_map(|file| named_in(file).ok().flatten());
+    match chosen_session_dir(site).map(str::to_owned).or_else(|| named.next()) {
         Some(own) => (cwd.join(expanded(&own, site)), 0),
         None => (agent_dir(site).join("sessions"), 1),
     }
 }
 
-fn named_in(settings: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Settings {
-        session_dir: String,
+/// The directory that the user chose: it goes above every file.
+fn chosen_session_dir(site: &Site) -> Option<&str> {
+    site.env(SESSION_DIR).filter(|directory| !directory.is_empty())
+}
+
+fn project_settings(cwd: &Path) -> PathBuf {
+    cwd.join(".pi").join("settings.json")
+}
+
+/// The directory that a file of settings names. A stranger's project may have anything in its place.
+fn named_in(settings: &Path) -> Result<Option<String>, String> {
+    let told = |error: io::Error| error.to_string();
+    match settings.symlink_metadata() {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        looked_at => looked_at.map_err(told)?,
+    };
+    if !settings.is_file() {
+        return Err("it is not a file".to_owned());
     }
-    // A stranger's project may have anything in its place.
-    let text = settings.is_file().then(|| std::fs::read(settings))?;
-    let settings: Settings = serde_json::from_slice(&text.ok()?).ok()?;
-    Some(settings.session_dir)
+    let text = std::fs::read(settings).map_err(told)?;
+    if text.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    // Of a key that is there twice the last counts, for Pi as well.
+    let settings: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+    let named = settings.get("sessionDir").and_then(Value::as_str);
+    Ok(named.filter(|named| !named.is_empty()).map(str::to_owned))
 }
 
 /// Where the CLI keeps its things.
@@ -226,7 +267,47 @@ mod tests {
         assert_eq!(session_dir(&site, &cwd), (home.path().join("kept"), 0));
         std::fs::write(cwd.join(".pi/settings.json"), r#"{"sessionDir":"here"}"#).unwrap();
         assert_eq!(session_dir(&site, &cwd), (cwd.join("here"), 0));
-        site.env.insert("PI_CODING_AGENT_SESSION_DIR".into(), "~".into());
+        site.env.insert(SESSION_DIR.into(), "~".into());
         assert_eq!(session_dir(&site, &cwd), (home.path().to_owned(), 0));
+    }
+
+    #[test]
+    fn a_project_does_not_choose_below_full_rights_where_conversations_are_written() {
+        let cwd = tempfile::tempdir().unwrap();
+        let settings = project_settings(cwd.path());
+        std::fs::create_dir(settings.parent().unwrap()).unwrap();
+        let site = |env: &[(&str, &str)]| Site {
+            program: "/bin/pi".into(),
+            scratch: "/scratch".into(),
+            home: "/home/user".into(),
+            env: env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            root: false,
+        };
+        let refused = |change: fn(&mut Request), env: &[(&str, &str)]| {
+            let mut request = Request::new("hi", cwd.path());
+            request.permission = Permission::ReadOnly;
+            change(&mut request);
+            keep_conversations_at_home(&request, &site(env)).is_err()
+        };
+        assert!(!refused(|_| {}, &[]), "there are no settings");
+        let deep = format!(r#"{{"x":{}1{},"sessionDir":"/x"}}"#, "[".repeat(200), "]".repeat(200));
+        for (text, expected) in [
+            ("", false),
+            (r#"{"theme":"dark","sessionDir":""}"#, false),
+            (r#"{"sessionDir":"/x"}"#, true),
+            (r#"{"sessionDir":"","sessionDir":"/x"}"#, true),
+            (&deep, true),
+            ("no json", true),
+        ] {
+            std::fs::write(&settings, text).unwrap();
+            assert_eq!(refused(|_| {}, &[]), expected, "{text}");
+        }
+        assert!(refused(
+            |request| request.permission = Permission::Edit,
+            &[(SESSION_DIR, "")]
+        ));
+        assert!(!refused(|request| request.permission = Permission::Full, &[]));
+        assert!(!refused(|request| request.persistence = Persistence::Ephemeral, &[]));
+        assert!(!refused(|_| {}, &[(SESSION_DIR, "/mine")]));
     }
 }

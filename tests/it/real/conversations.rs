@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Turn, ask, calls, refused, resume, run, steady_model, told, usage};
 use crate::model::{Model, recall, shell, text};
-use crate::world::{Cli, World, for_every_cli};
+use crate::world::{Cli, World, for_every_cli, real};
 
 for_every_cli! {
     three_turns,
@@ -275,4 +275,33 @@ fn traces(world: &World<'_>, word: &str) -> Vec<String> {
         }
     }
     found
+}
+
+#[test]
+fn below_full_rights_a_project_does_not_choose_where_pi_keeps_a_conversation() {
+    if !real::is_on(Cli::Pi) {
+        return;
+    }
+    let model = Model::start();
+    let world = World::new(&model);
+    let outside = world.project().with_file_name("outside");
+    world.write(".pi/settings.json", json!({"sessionDir": outside}).to_string());
+    let ended = |arguments: &[&str], own: &str, code: i32| {
+        model.push(text("done"));
+        let run = run(&world, Cli::Pi).args(arguments);
+        run.env("PI_CODING_AGENT_SESSION_DIR", own)
+            .stdin("go")
+            .run()
+            .exits(code);
+        outside.exists()
+    };
+    for level in ["read-only", "edit"] {
+        assert!(!ended(&["-P", level], "", 2), "{level}");
+    }
+    assert!(model.all_requests().is_empty(), "nothing was started");
+    assert!(!ended(&["-P", "read-only", "--ephemeral"], "", 0));
+    let own = world.project().with_file_name("own");
+    assert!(!ended(&["-P", "read-only"], &own.to_string_lossy(), 0));
+    assert!(own.exists());
+    assert!(ended(&["-P", "full"], "", 0), "otherwise there is nothing to refuse");
 }
