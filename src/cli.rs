@@ -3,16 +3,15 @@
 
 mod advice;
 mod help;
-mod parse;
 
 pub use advice::advise;
-pub use parse::parse;
 
 use crate::complete;
 use crate::marker::DEFAULT_MARKER;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter};
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
 /// One command in front of the coding-agent CLIs: Claude Code, Codex, Gemini CLI, OpenCode and Pi.
@@ -31,7 +30,9 @@ pub struct Cli {
     pub command: Command,
 }
 
+// Scripts start runs by the thousand, and describing commands that were not typed would take most of a start.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Command {
     /// Run an agent once, without asking anything
     #[command(after_help = help::RUN)]
@@ -475,7 +476,17 @@ pub enum ShellArg {
     Elvish,
 }
 
-/// The whole command line, for completions, man pages and tests.
+/// What was typed, or why it cannot be understood; help and version are such errors too.
+pub fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    // Freeing a thousand small pieces takes time, and the process ends soon.
+    let mut command = ManuallyDrop::new(Cli::command());
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The whole command line with every command described: for completions, man pages and tests.
 pub fn command() -> clap::Command {
-    Cli::command()
+    let mut command = Cli::command();
+    command.build();
+    command
 }

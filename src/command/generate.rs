@@ -41,8 +41,7 @@ pub fn man(directory: Option<&Path>) -> Result<Exit, Failure> {
 
 /// A page for agentctl and one for each of its commands, and theirs: file name and text.
 pub fn man_pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut root = cli::command();
-    root.build();
+    let root = cli::command();
     let mut pages = Vec::new();
     add_pages(&root, "agentctl", &mut pages)?;
     Ok(pages)

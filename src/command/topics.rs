@@ -30,7 +30,6 @@ pub fn help(words: &[String]) -> Result<Exit, Failure> {
 
 fn command_help(words: &[String]) -> Result<Exit, Failure> {
     let mut root = cli::command();
-    root.build();
     let mut command = &mut root;
     for word in words {
         let names: Vec<String> = command

@@ -8,12 +8,6 @@ use clap::Command;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-fn built() -> Command {
-    let mut root = cli::command();
-    root.build();
-    root
-}
-
 fn commands(root: &Command) -> impl Iterator<Item = &Command> {
     root.get_subcommands()
         .filter(|command| !command.is_hide_set() && command.get_name() != "help")
@@ -21,7 +15,7 @@ fn commands(root: &Command) -> impl Iterator<Item = &Command> {
 
 #[test]
 fn every_option_of_run_and_resume_is_explained_and_in_a_group() {
-    let root = built();
+    let root = cli::command();
     for name in ["run", "resume"] {
         let command = root.find_subcommand(name).unwrap();
         for option in command
@@ -49,7 +43,7 @@ fn all_commands(command: &Command) -> Vec<&Command> {
 
 #[test]
 fn every_argument_of_every_command_is_explained() {
-    let root = built();
+    let root = cli::command();
     let commands = commands(&root).flat_map(all_commands);
     for command in commands {
         for argument in command.get_arguments() {
@@ -65,7 +59,7 @@ fn every_argument_of_every_command_is_explained() {
 
 #[test]
 fn every_variable_is_told_with_its_option() {
-    let root = built();
+    let root = cli::command();
     let run = root.find_subcommand("run").unwrap();
     let help = run.clone().render_long_help().to_string();
     let help: Vec<&str> = help.split_whitespace().collect();
@@ -80,7 +74,7 @@ fn every_variable_is_told_with_its_option() {
 
 #[test]
 fn every_command_has_examples_and_each_of_them_is_understood() {
-    let root = built();
+    let root = cli::command();
     let help = root.find_subcommand("help").unwrap();
     for command in commands(&root).flat_map(all_commands).chain([&root, help]) {
         let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -106,7 +100,7 @@ fn every_command_has_examples_and_each_of_them_is_understood() {
 
 #[test]
 fn no_sentence_of_a_help_page_is_broken_in_the_middle() {
-    let root = built();
+    let root = cli::command();
     for width in ["60", "80", "100", "120"] {
         for command in commands(&root).flat_map(all_commands).chain([&root]) {
             let name = command.get_display_name().unwrap_or("agentctl").replace('-', " ");
@@ -132,7 +126,7 @@ fn no_sentence_of_a_help_page_is_broken_in_the_middle() {
 #[test]
 fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
     let desk = Desk::new();
-    for command in commands(&built()) {
+    for command in commands(&cli::command()) {
         let by_flag = desk.run([command.get_name(), "--help"]).success();
         let by_word = desk.run(["help", command.get_name()]).success();
         assert_eq!(by_flag.out(), by_word.out());
