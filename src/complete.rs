@@ -191,12 +191,13 @@ fn key(record: &Record, typed: &str) -> Option<String> {
 
 /// A value, unless the asking shell would not put it into a command line as one word. zsh, fish and elvish quote it
 /// themselves, and for bash we do. PowerShell does not, and there is no form of it that a typed beginning would still
-/// fit: those have their key.
+/// fit: those have their key. There `@` and `,` mean something where a word begins.
 fn offer(value: &str) -> Option<CompletionCandidate> {
     let plain = |character: char| character.is_alphanumeric() || "-_./@+,".contains(character);
     let obeyed = |character: char| character.is_control() || report::is_dangerous(character);
     let unquoted = ASKED_BY.get().is_some_and(|shell| shell == "powershell");
-    let fits = !value.contains(obeyed) && (!unquoted || value.chars().all(plain));
+    let is_word = value.chars().all(plain) && !value.starts_with(['@', ',']);
+    let fits = !value.contains(obeyed) && (!unquoted || is_word);
     fits.then(|| CompletionCandidate::new(value))
 }
 

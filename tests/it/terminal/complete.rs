@@ -86,6 +86,8 @@ fn a_name_that_a_stranger_chose_is_no_command() {
         "evil; touch obeyed",
         "evil`touch obeyed`",
         "evil\n\x1b[2J",
+        "@evil",
+        ",evil",
     ]);
     let mut pty = shell(&desk);
     pty.send(". <(agentctl completions bash)\r");
@@ -111,8 +113,10 @@ fn a_name_that_a_stranger_chose_is_no_command() {
             "{shell}: {values:?}"
         );
     }
-    let unquoted = offered(&desk, "powershell", &["resume", "evil"]);
-    assert!(unquoted.is_empty(), "{unquoted:?}");
+    for typed in ["evil", "@", ","] {
+        let unquoted = offered(&desk, "powershell", &["resume", typed]);
+        assert!(unquoted.is_empty(), "{unquoted:?}");
+    }
 }
 
 /// Prints the words that the shell would start agentctl with.
@@ -121,7 +125,8 @@ const WORDS: &str =
 
 #[test]
 fn bash_completes_in_the_quote_and_after_the_sign_that_were_typed() {
-    let desk = desk(&["my chat", "irc:room", "a $(touch obeyed) \"b\""]);
+    // No key begins like these, which are random and would be offered as well.
+    let desk = desk(&["our chat", "irc:room", "us $(touch obeyed) \"b\""]);
     desk.file("one file", "");
     let mut pty = shell(&desk);
     pty.send(". <(agentctl completions bash)\r");
@@ -129,17 +134,17 @@ fn bash_completes_in_the_quote_and_after_the_sign_that_were_typed() {
     pty.send(WORDS);
     pty.wait_for_times("ready> ", 3);
     for (position, (typed, words)) in [
-        ("resume my", "<resume><my chat><.>"),
-        ("resume \"my", "<resume><my chat><.>"),
-        ("resume 'my", "<resume><my chat><.>"),
-        ("resume \"my ch", "<resume><my chat><.>"),
-        ("resume \"a", "<resume><a $(touch obeyed) \"b\"><.>"),
-        ("resume 'a", "<resume><a $(touch obeyed) \"b\"><.>"),
+        ("resume ou", "<resume><our chat><.>"),
+        ("resume \"ou", "<resume><our chat><.>"),
+        ("resume 'ou", "<resume><our chat><.>"),
+        ("resume \"our ch", "<resume><our chat><.>"),
+        ("resume \"us", "<resume><us $(touch obeyed) \"b\"><.>"),
+        ("resume 'us", "<resume><us $(touch obeyed) \"b\"><.>"),
         ("run --backend=co", "<run><--backend=codex><.>"),
-        ("run --session=m", "<run><--session=my chat><.>"),
+        ("run --session=o", "<run><--session=our chat><.>"),
         (
-            "run --marker=x --session=\"m",
-            "<run><--marker=x><--session=my chat><.>",
+            "run --marker=x --session=\"o",
+            "<run><--marker=x><--session=our chat><.>",
         ),
         ("run --session=irc:r", "<run><--session=irc:room><.>"),
         ("run -f o", "<run><-f><one file><.>"),
@@ -160,9 +165,9 @@ fn bash_completes_in_the_quote_and_after_the_sign_that_were_typed() {
 
 #[test]
 fn zsh_and_fish_are_offered_values_for_a_word_in_quotes() {
-    let desk = desk(&["my chat"]);
+    let desk = desk(&["our chat"]);
     for shell in ["zsh", "fish"] {
-        for typed in ["\"my", "'my ch", "my\\ ", "--session=\"my"] {
+        for typed in ["\"ou", "'our ch", "our\\ ", "--session=\"ou"] {
             let words = match typed.starts_with('-') {
                 true => ["run", typed],
                 false => ["resume", typed],
@@ -170,7 +175,7 @@ fn zsh_and_fish_are_offered_values_for_a_word_in_quotes() {
             let values = offered(&desk, shell, &words);
             let value = values.first().and_then(|value| value.split(':').next());
             let value = value.map(|value| value.trim_start_matches("--session="));
-            assert_eq!(value, Some("my chat"), "{shell} {typed}: {values:?}");
+            assert_eq!(value, Some("our chat"), "{shell} {typed}: {values:?}");
         }
     }
 }
