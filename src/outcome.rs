@@ -7,7 +7,7 @@ use crate::backend::{ExitStatus, Tally};
 use crate::error::{ErrorKind, Failure};
 use crate::event::{EventResult, Resumed, SCHEMA_VERSION, StopReason};
 use crate::exit::Exit;
-use crate::request::Conversation;
+use crate::request::{Conversation, Persistence};
 
 /// Who ended the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,7 @@ pub struct Facts<'a> {
     pub backend: &'a str,
     pub display_name: &'a str,
     pub conversation: &'a Conversation,
+    pub persistence: Persistence,
     pub tally: Tally,
     pub ended: Ended,
     pub exit: ExitStatus,
@@ -214,11 +215,11 @@ fn gave_up(facts: &Facts<'_>) -> Failure {
     failure.hint("`--retry-for` and `--max-retries` set the patience")
 }
 
-/// Only a conversation whose id is known can go on.
+/// Only a conversation that is kept, and whose id is known, can go on.
 fn resumable(facts: &Facts<'_>, hint: &str) -> String {
-    match facts.tally.session_id {
-        Some(_) => format!("{hint}; the conversation can be resumed"),
-        None => hint.to_owned(),
+    match (facts.persistence, &facts.tally.session_id) {
+        (Persistence::Keep, Some(_)) => format!("{hint}; the conversation can be resumed"),
+        _ => hint.to_owned(),
     }
 }
 

@@ -133,6 +133,7 @@ impl Attempt<'_> {
                 true => &anew,
                 false => &request.conversation,
             },
+            persistence: request.persistence,
             tally,
             ended,
             exit: ending.exit,

@@ -479,3 +479,15 @@ fn the_library_runs_an_agent_and_goes_on_with_the_conversation() {
     assert!(missing.validate().is_err());
     assert!(missing.execute(Prompt::new("hi"), |_| {}).is_error);
 }
+
+#[test]
+fn nobody_is_told_to_resume_what_was_not_kept() {
+    for (kept, is_told) in [(&[][..], true), (&["--ephemeral"], false)] {
+        let desk = Desk::new();
+        let mut command = desk.agentctl(RUN);
+        command.args(kept).args(["-t", "200ms", "[[say:so far]] [[hang]]"]);
+        let ended = command.assert().code(124);
+        let hint = ended.json()["error"]["hint"].to_string();
+        assert_eq!(hint.contains("can be resumed"), is_told, "{kept:?}: {hint}");
+    }
+}

@@ -103,6 +103,7 @@ fn decode(backend: &dyn Backend, fixture: &Fixture) -> String {
         backend: backend.name(),
         display_name: backend.display_name(),
         conversation: &fixture.request.conversation,
+        persistence: fixture.request.persistence,
         tally,
         ended,
         exit: fixture.exit,
