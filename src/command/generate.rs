@@ -4,7 +4,7 @@ use super::print;
 use crate::cli::{self, SchemaName, ShellArg};
 use crate::complete;
 use crate::error::{ErrorKind, Failure};
-use crate::event::{Event, EventResult};
+use crate::event::Event;
 use crate::exit::Exit;
 use std::path::Path;
 
@@ -101,7 +101,7 @@ pub fn schema(of: SchemaName) -> Result<Exit, Failure> {
 pub fn schema_of(of: SchemaName) -> schemars::Schema {
     match of {
         SchemaName::Event => schemars::schema_for!(Event<'_>),
-        SchemaName::Result => schemars::schema_for!(EventResult),
+        SchemaName::Result => schemars::schema_for!(crate::report::Tagged<'_>),
         SchemaName::Doctor => schemars::schema_for!(crate::doctor::DoctorReport),
         SchemaName::Backends => schemars::schema_for!(Vec<super::backends::BackendView>),
         SchemaName::Backend => schemars::schema_for!(super::backends::BackendView),

@@ -25,7 +25,7 @@ pub use sanitize::{
     Harmless, Sanitized, is_dangerous, line as harmless_line, output as harmless_output, word as harmless_word,
 };
 pub use spool::{Spool, SpoolError};
-pub use stream_json::StreamJson;
+pub use stream_json::{StreamJson, Tagged};
 pub use terminal::{AnswerPlace, Look, Terminal};
 pub use text::{Pace, Surroundings, Text};
 pub use voice::Voice;

@@ -4,6 +4,7 @@ use super::Report;
 use crate::event::{Event, EventResult, Usage};
 use crate::json_text::{number, string};
 use crate::tool::ToolKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 #[derive(Debug, Default)]
@@ -97,9 +98,11 @@ fn tool(id: &str, name: &str, kind: ToolKind, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The result with its tag, borrowed.
-#[derive(Serialize)]
-struct Tagged<'a> {
+/// The end of a run, the same for every backend: the line that `-o json` prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "EventResult")]
+pub struct Tagged<'a> {
+    #[schemars(extend("const" = "result"))]
     r#type: &'static str,
     #[serde(flatten)]
     result: &'a EventResult,

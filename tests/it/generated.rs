@@ -147,6 +147,10 @@ fn fits(desk: &Desk, name: &str, args: &[&str]) {
         let value = value.unwrap();
         let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(wrong.is_empty(), "{args:?}: {wrong:?} in {value}");
+        if let (Some(told), Some(fields)) = (schema["properties"].as_object(), value.as_object()) {
+            let unknown: Vec<&String> = fields.keys().filter(|field| !told.contains_key(*field)).collect();
+            assert!(unknown.is_empty(), "the schema {name} does not tell of {unknown:?}");
+        }
     }
     let nonsense = serde_json::json!({"type": "nonsense"});
     assert!(!validator.is_valid(&nonsense), "{name} takes anything");
