@@ -13,6 +13,7 @@ use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter};
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// One command in front of the coding-agent CLIs: Claude Code, Codex, Gemini CLI, OpenCode and Pi.
 #[derive(Debug, Parser)]
@@ -214,19 +215,19 @@ pub struct CommonArgs {
     pub keep_transcript: bool,
 
     /// Stop after this many model responses [env: BACKEND_MAX_TURNS] [default: 25]
-    #[arg(long, value_name = "N", help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, allow_negative_numbers = true, help_heading = LIMITS)]
     pub max_turns: Option<u32>,
     /// Most time for the whole run, e.g. 90s, 10m; 0 is none [env: AGENTCTL_TIMEOUT] [default: 30m]
-    #[arg(short, long, value_name = "DUR", help_heading = LIMITS)]
+    #[arg(short, long, value_name = "DUR", allow_negative_numbers = true, help_heading = LIMITS)]
     pub timeout: Option<String>,
     /// Most time without any output; 0 is none [default: none]
-    #[arg(long, value_name = "DUR", help_heading = LIMITS)]
+    #[arg(long, value_name = "DUR", allow_negative_numbers = true, help_heading = LIMITS)]
     pub idle_timeout: Option<String>,
     /// Most retries that the CLI may make by itself when the API fails [default: the CLI's own]
-    #[arg(long, value_name = "N", help_heading = LIMITS)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, allow_negative_numbers = true, help_heading = LIMITS)]
     pub max_retries: Option<u32>,
     /// Most time that the CLI may spend retrying without progress; 0 is no bound [default: 5m]
-    #[arg(long, value_name = "DUR", help_heading = LIMITS)]
+    #[arg(long, value_name = "DUR", allow_negative_numbers = true, help_heading = LIMITS)]
     pub retry_for: Option<String>,
 
     /// Work in this directory; paths of other flags are relative to where you are all the same [default: this one; a conversation that goes on keeps its own]
@@ -258,7 +259,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub schema: Option<PathBuf>,
     /// How often to ask again when the answer does not fit the schema [default: 1]
-    #[arg(long, value_name = "N", requires = "schema", help_heading = OUTPUT)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, allow_negative_numbers = true, requires = "schema", help_heading = OUTPUT)]
     pub schema_retries: Option<u32>,
     /// Look for this text in the answer [default when bare: ORCHESTRA_COMPLETE]
     #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_MARKER, help_heading = OUTPUT)]
@@ -344,10 +345,10 @@ pub struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum SessionsAction {
-    /// List them, newest first
+    /// List conversations, the last used first
     #[command(after_help = help::SESSIONS_LIST)]
     List(SessionsListArgs),
-    /// Show one, with the command that goes on with it
+    /// Show a conversation, with the command that goes on with it
     #[command(after_help = help::SESSIONS_SHOW)]
     Show {
         /// By key, unique beginning of a key, native id or name
@@ -357,21 +358,21 @@ pub enum SessionsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Forget some
+    /// Forget conversations
     #[command(after_help = help::SESSIONS_RM)]
     Rm {
         /// By key, unique beginning of a key, native id or name
         #[arg(required = true, value_name = "SESSION", add = ArgValueCompleter::new(complete::sessions))]
         sessions: Vec<String>,
     },
-    /// Forget old ones
+    /// Forget old conversations
     #[command(after_help = help::SESSIONS_PRUNE)]
     Prune {
         /// Not used for this long, e.g. 30d; with 0 all that are not in use
         #[arg(long, value_name = "DUR")]
         older_than: Option<String>,
         /// All but this many of the most recently used
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
         keep: Option<usize>,
         /// Those whose record cannot be read
         #[arg(long)]
@@ -383,7 +384,7 @@ pub enum SessionsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Print where they are stored
+    /// Print where conversations are stored
     #[command(after_help = help::SESSIONS_PATH)]
     Path,
 }
@@ -393,17 +394,17 @@ pub struct SessionsListArgs {
     /// One JSON array instead of a table
     #[arg(long)]
     pub json: bool,
-    /// Only those of this backend
+    /// Only those of this backend [default: of every one]
     #[arg(short, long, value_name = "NAME", add = ArgValueCandidates::new(complete::backends))]
     pub backend: Option<String>,
     /// Only those with this in their name
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::session_names))]
     pub name: Option<String>,
-    /// Only those of this directory
+    /// Only those of this directory [default: of every one]
     #[arg(short = 'C', long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,
-    /// At most this many
-    #[arg(short = 'n', long, value_name = "N")]
+    /// At most this many [default: all]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true)]
     pub limit: Option<usize>,
 }
 
@@ -441,10 +442,10 @@ pub struct ConfigArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
-    /// Print where the files are
+    /// Print where the configuration files are
     #[command(after_help = help::CONFIG_PATH)]
     Path,
-    /// Print every value with its origin
+    /// Print every setting with its origin
     #[command(after_help = help::CONFIG_SHOW)]
     Show {
         /// As a profile would have it
@@ -474,6 +475,11 @@ pub enum ShellArg {
     #[value(name = "powershell")]
     PowerShell,
     Elvish,
+}
+
+/// A number of turns or the like. Rust's own words for what is wrong with one are about digits in strings.
+fn count<Number: FromStr>(typed: &str) -> Result<Number, &'static str> {
+    typed.parse().map_err(|_| "it has to be a whole number, e.g. 25")
 }
 
 /// What was typed, or why it cannot be understood; help and version are such errors too.

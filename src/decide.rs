@@ -11,7 +11,7 @@ use crate::request::{
     Attachment, AttachmentKind, Conversation, Effort, Patience, Permission, Persistence, Placement, PromptSyntax,
     Request, System,
 };
-use crate::{directory, duration, locate, mcp};
+use crate::{directory, duration, locate, mcp, suggest};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -161,7 +161,14 @@ pub fn permission_named(name: &str) -> Result<Permission, Failure> {
         .copied()
         .find(|level| level.name() == name)
         .ok_or_else(|| {
-            Failure::usage(format!("there is no permission level `{name}`")).hint("use read-only, edit or full")
+            let names: Vec<&str> = Permission::ALL.iter().map(|level| level.name()).collect();
+            let failure = Failure::usage(format!("there is no permission level `{name}`"));
+            match suggest::closest(name, &names) {
+                Some(similar) => failure.hint(format!(
+                    "did you mean `{similar}`? The levels are read-only, edit and full"
+                )),
+                None => failure.hint("use read-only, edit or full"),
+            }
         })
 }
 

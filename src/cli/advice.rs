@@ -21,6 +21,48 @@ const SYNONYMS: &[(&str, &[&str], &str)] = &[
     ("config", &["edit"], "config path"),
 ];
 
+/// Options of the CLIs for which a run has another form, or needs none.
+const OPTIONS: &[(&[&str], &str)] = &[
+    (&["--json", "--format"], "for JSON: -o json, or -o stream-json"),
+    (
+        &["--print", "-p", "--exec"],
+        "a run prints the answer by itself: agentctl run \"PROMPT\"",
+    ),
+    (
+        &["--continue", "-c", "--last"],
+        "to go on with the last conversation: agentctl resume --last",
+    ),
+    (
+        &["--resume", "-r"],
+        "to go on with a conversation: agentctl resume SESSION",
+    ),
+    (
+        &[
+            "--yolo",
+            "--full-auto",
+            "--dangerously-skip-permissions",
+            "--dangerously-bypass-approvals-and-sandbox",
+        ],
+        "an agent has full rights unless --permission says less",
+    ),
+    (
+        &["--sandbox", "--approval-mode", "--ask-for-approval"],
+        "for what an agent may do: --permission LEVEL",
+    ),
+    (
+        &["--append-system-prompt", "--system-prompt"],
+        "for the system prompt: --system TEXT, with --system-replace in the place of the CLI's own",
+    ),
+    (&["--agent"], "to choose an agent: --backend NAME"),
+    (&["--cd", "--dir"], "for the directory: --cwd DIR"),
+    (
+        &["--image", "--file"],
+        "for a file that goes with the prompt: --attach FILE; for a prompt in a file: --prompt-file FILE",
+    ),
+    (&["--tools"], "for tools: --allow-tool TOOL"),
+    (&["--name"], "for a conversation with a name: --session NAME"),
+];
+
 /// Options whose value must be joined to them, because they also mean something without one.
 const JOINED: &[&str] = &["--marker", "--wait"];
 
@@ -44,15 +86,70 @@ pub fn advise(error: &mut clap::Error, args: &[OsString]) -> Option<String> {
     {
         return is_of_a_run(&option).then(|| format!("options come after the command: agentctl run {option}"));
     }
-    if error.kind() == clap::error::ErrorKind::UnknownArgument && matches!(words.get(1), Some(&("run" | "resume"))) {
-        // What follows `--` goes to the CLI: it is no place for a prompt.
-        error.remove(ContextKind::Suggested);
-        let invalid = text(error, ContextKind::InvalidArg)?;
-        // One word that is like an option of ours is a slip, and clap has told it.
-        let is_slip = error.get(ContextKind::SuggestedArg).is_some() && !invalid.contains(char::is_whitespace);
-        return (!is_slip).then(|| another_form(&invalid, &words));
+    if !matches!(words.get(1), Some(&("run" | "resume"))) {
+        return None;
     }
-    None
+    match error.kind() {
+        clap::error::ErrorKind::UnknownArgument => unknown_argument(error, &words),
+        clap::error::ErrorKind::InvalidValue => joined_value(&words),
+        _ => None,
+    }
+}
+
+/// What was meant by a word of a run that is neither an option nor its prompt.
+fn unknown_argument(error: &mut clap::Error, words: &[&str]) -> Option<String> {
+    // What follows `--` goes to the CLI: it is no place for a prompt.
+    error.remove(ContextKind::Suggested);
+    let invalid = text(error, ContextKind::InvalidArg)?;
+    let is_typed = |word: &&str| word.split('=').next() == Some(&invalid);
+    let is_word = !invalid.contains(char::is_whitespace) && words.iter().any(is_typed);
+    let foreign = OPTIONS.iter().find(|(names, _)| names.contains(&invalid.as_str()));
+    if let Some((_, advice)) = foreign.filter(|_| is_word) {
+        // It is meant, and not what is spelled like it.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+        return Some((*advice).to_owned());
+    }
+    // One word that is like an option of ours is a slip, and clap has told it.
+    let is_slip = error.get(ContextKind::SuggestedArg).is_some() && !invalid.contains(char::is_whitespace);
+    if is_slip {
+        return None;
+    }
+    joined_value(words).or_else(|| match is_word && invalid.starts_with('-') {
+        true => Some(format!(
+            "`agentctl {} --help` lists the options; a prompt that begins with `-` goes by --prompt=TEXT",
+            words[1]
+        )),
+        false => Some(another_form(&invalid, words)),
+    })
+}
+
+/// The form of a value that begins with `-` and was taken for an option, if there is one.
+fn joined_value(words: &[&str]) -> Option<String> {
+    let root = command();
+    let run = root.find_subcommand(words.get(1)?)?;
+    let takes_value = |word: &str| {
+        run.get_opts().any(|option| {
+            let is_it = word
+                .strip_prefix("--")
+                .is_some_and(|long| option.get_long() == Some(long))
+                || (word.len() == 2 && option.get_short().is_some_and(|short| word == format!("-{short}")));
+            is_it && !JOINED.contains(&word)
+        })
+    };
+    let pair = words
+        .windows(2)
+        .take_while(|pair| pair[0] != "--")
+        .find(|pair| takes_value(pair[0]) && pair[1].starts_with('-'))?;
+    let [flag, value] = pair else { return None };
+    // `-b -q` has forgotten a value, more likely than that it has one that looks like an option.
+    let is_option = run.get_arguments().any(|option| {
+        option
+            .get_long()
+            .is_some_and(|long| value.strip_prefix("--") == Some(long))
+            || option.get_short().is_some_and(|short| *value == format!("-{short}"))
+    });
+    (!is_option).then(|| format!("a value that begins with `-` is joined to its option: {flag}=VALUE"))
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {

@@ -56,7 +56,11 @@ pub const COMPLETIONS: &str = "\
 Examples:
   agentctl completions bash > ~/.local/share/bash-completion/completions/agentctl
   agentctl completions zsh > ~/.zfunc/_agentctl
-  agentctl completions fish > ~/.config/fish/completions/agentctl.fish";
+  agentctl completions fish > ~/.config/fish/completions/agentctl.fish
+  agentctl completions powershell | Out-String | Invoke-Expression
+
+zsh looks in the directories of fpath: put fpath=(~/.zfunc $fpath) before compinit into ~/.zshrc. The line for \
+PowerShell belongs into $PROFILE, and this one into rc.elv: eval (agentctl completions elvish | slurp)";
 
 pub const MAN: &str = "\
 Examples:

@@ -149,12 +149,27 @@ fn a_slip_gets_a_suggestion() {
     desk.run(["run", "-b", "mock", "--session", "ticket-1234", "hi"])
         .success();
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["rnu", "x"], 2, "agentctl run"),
+        (&["rnu", "x"], 2, "did you mean `agentctl run`?"),
         (&["fix the test"], 2, "agentctl run"),
         (&["run", "--modle", "x", "y"], 2, "'--model'"),
         (&["run", "-b", "cluade", "x"], 2, "`claude`"),
         (&["run", "-o", "jsn", "x"], 2, "'json'"),
-        (&["run", "-P", "readonly", "x"], 2, "read-only"),
+        (&["run", "-b", "CLAUDE", "x"], 2, "`claude`"),
+        (&["run", "-P", "readonly", "x"], 2, "did you mean `read-only`?"),
+        (&["run", "--json", "x"], 2, "-o json"),
+        (&["run", "-p", "x"], 2, "prints the answer by itself"),
+        (&["run", "--continue", "x"], 2, "agentctl resume --last"),
+        (&["run", "--yolo", "x"], 2, "full rights unless --permission"),
+        (
+            &["run", "--frobnicate", "x"],
+            2,
+            "`agentctl run --help` lists the options",
+        ),
+        (&["run", "--system", "-be brief", "x"], 2, "--system=VALUE"),
+        (&["run", "--session", "-dash", "x"], 2, "--session=VALUE"),
+        (&["run", "--max-turns", "many", "x"], 2, "a whole number"),
+        (&["run", "--max-turns", "-1", "x"], 2, "a whole number"),
+        (&["run", "-t", "-5", "x"], 2, "`-5` is no duration"),
         (
             &["run", "-b", "mock", "--option", "trnscript=x", "x"],
             2,
@@ -205,6 +220,9 @@ fn nobody_is_sent_the_wrong_way() {
         (&["run", "-V"], "agentctl-run"),
         (&["version"], "'sessions'"),
         (&["--frobnicate", "hi"], "agentctl run"),
+        (&["run", "--yolo", "hi"], "--color"),
+        (&["run", "--json", "hi"], "--prompt"),
+        (&["run", "-b", "-q", "hi"], "-b=VALUE"),
     ] {
         desk.run(args).code(2).stderr(contains(misleading).not());
     }
