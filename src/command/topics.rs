@@ -22,7 +22,7 @@ pub fn help(words: &[String]) -> Result<Exit, Failure> {
     match words.first().map(String::as_str) {
         Some("exit-codes") => print(exit_codes().as_bytes()),
         Some("environment") => print(environment().as_bytes()),
-        Some("json") => print(JSON.as_bytes()),
+        Some("json") => print(json().as_bytes()),
         Some("mock") => print(mock().as_bytes()),
         _ => command_help(words),
     }
@@ -58,11 +58,20 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
 }
 
 fn exit_codes() -> String {
+    let kinds = |exit: Exit| {
+        let named = ErrorKind::ALL.iter().zip(ErrorKind::names());
+        let names = named.filter(|(kind, _)| kind.exit() == exit).map(|(_, name)| name);
+        names.collect::<Vec<_>>().join(", ")
+    };
     let rows = Exit::TABLE
         .iter()
-        .map(|(exit, meaning)| format!("{:>5}  {meaning}\n", exit.code()));
+        .map(|(exit, meaning)| format!("{:>5}  {meaning:<36}  {}", exit.code(), kinds(*exit)));
+    let rows = rows.map(|row| format!("{}\n", row.trim_end()));
     format!(
-        "How agentctl ends:\n\n{}\nA signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change\nthe code: read `markerDetected`.\n",
+        "How agentctl ends, and the error.kind of `-o json`:\n\n{}\n\
+         5, 75 and 124 are worth another try; of the others error.retryable tells, for 1 may be a lost network.\n\
+         A signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change\n\
+         the code: read `markerDetected`.\n",
         rows.collect::<String>()
     )
 }
@@ -94,23 +103,55 @@ fn wrapped(words: &[String]) -> String {
     lines.join(",\n  ")
 }
 
-const JSON: &str = r#"`-o json` prints one line, the result; `-o stream-json` prints events as they happen, the last one the result.
+fn json() -> String {
+    format!(
+        "{JSON}\nThe kinds of errors: {}.\n\n{JSON_SCHEMAS}",
+        wrapped(&ErrorKind::names())
+    )
+}
 
-  type            session, text, thinking, tool_start, tool_end, permission, usage, retry, warning, raw, result
+const JSON: &str = r#"`-o json` prints one line, the result; `-o stream-json` prints events as they happen, the last one the result:
+
+  agentctl run -o json "hello" | jq -r .responseText
+  agentctl run -o stream-json "hello" | jq -r 'select(.type == "tool_start") | .name'
+
+The events, by their type:
+
+  session         sessionId, session, model; again when more is known
+  text, thinking  text: a piece of the answer, of the reasoning
+  tool_start      id, name, kind, input
+  tool_end        id, name, kind, ok, denied, output
+  permission      tool, kind, decision (asked, denied), reason
+  usage           usage so far, and costUsd where the CLI tells it on the way
+  retry           attempt, maxAttempts, delayMs, reason: the CLI tries again
+  warning         message
+  raw             line: as the CLI wrote it, with --raw-events
+  result          the end of the run
+
+The kind of a tool: bash, read, edit, write, search, fetch, mcp, task, plan, other.
 
 The result:
 
   responseText    the answer, or what went wrong if there is none
   sessionId       the CLI's own id; usable with that CLI directly
-  session         agentctl's key, for `agentctl resume`
+  session, name   agentctl's key, for `agentctl resume`, and the name that --session gave
   isError, error  {kind, message, hint, retryable, retryAfterMs}
   resumed         fresh, resumed or forked, as the CLI reported it
   stopReason      completed, length, turn_limit, budget_limit, permission_denied, timeout, interrupted, error
   structured      the value asked for with --schema
+  markerDetected  whether --marker was found; null without it
+  media           what --media took out of the answer
+  deniedTools     what was refused: {name, kind, reason}
+  turns           responses of the model; toolCalls: tools that it used
   usage           inputTokens excludes cached tokens, outputTokens includes reasoning, totalTokens is the sum
-  costUsd         what it cost; null where the CLI does not tell. A usage event has it where it is told on the way
-  deniedTools     what was refused
+  costUsd         what it cost; null where the CLI does not tell
+  durationMs      how long the run took
+  exitCode        of the CLI, and signal if one ended it; they prove nothing
+  warnings        what could not be honoured, and what else to know
+  backend, model  who answered; schema: the version of this form, 1
+"#;
 
+const JSON_SCHEMAS: &str = "\
 `agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas;
 `schema backend`, `schema session` and `schema prune` those of `backends NAME`, `sessions show` and `sessions prune`.
-"#;
+";

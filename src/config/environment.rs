@@ -19,9 +19,15 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("ALLOWED_TOOLS", "the tools, comma-separated (--allow-tool)"),
     ("AGENTCTL_PERMISSION", "the permission level (--permission)"),
     ("AGENTCTL_TIMEOUT", "most time for the whole run (--timeout)"),
-    ("AGENTCTL_PROFILE", "the profile (--profile)"),
-    ("AGENTCTL_CONFIG", "the configuration file"),
-    ("AGENTCTL_STATE_DIR", "the directory of the stored conversations"),
+    ("AGENTCTL_PROFILE", "the profile (--profile), below the other variables"),
+    (
+        "AGENTCTL_CONFIG",
+        "the configuration file; `agentctl config path` tells which it is",
+    ),
+    (
+        "AGENTCTL_STATE_DIR",
+        "where conversations are stored; `agentctl sessions path` tells",
+    ),
     (
         "AGENTCTL_MAX_DEPTH",
         "how deep agents may start agents through agentctl (5)",

@@ -1,7 +1,8 @@
 //! Help that teaches: options in groups, with their variable and default; examples that work; a hint for a slip.
 
 use crate::desk::{Desk, Ended as _};
-use agentctl::cli;
+use agentctl::cli::{self, SchemaName};
+use agentctl::command::generate;
 use agentctl::config::VARIABLES;
 use assert_cmd::assert::OutputAssertExt as _;
 use clap::Command;
@@ -133,6 +134,7 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
     }
     for (topic, told) in [
         ("exit-codes", "124"),
+        ("exit-codes", "rate_limit, overloaded"),
         ("environment", "AGENTCTL_STATE_DIR"),
         ("environment", "Without HOME"),
         ("json", "responseText"),
@@ -141,6 +143,39 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
     ] {
         desk.run(["help", topic]).success().stdout(contains(told));
     }
+}
+
+#[test]
+fn the_topic_json_tells_of_every_event_and_of_every_field() {
+    let told = Desk::new().run(["help", "json"]).success().out();
+    let words: Vec<&str> = told
+        .split(|character: char| !character.is_alphanumeric() && character != '_')
+        .collect();
+    let schema = |of| generate::schema_of(of).to_value();
+    let events = schema(SchemaName::Event);
+    let mut fields: Vec<String> = Vec::new();
+    for event in events["oneOf"].as_array().unwrap() {
+        let properties = event["properties"].as_object().unwrap();
+        fields.push(properties["type"]["const"].as_str().unwrap().to_owned());
+        fields.extend(properties.keys().cloned());
+    }
+    let result = schema(SchemaName::Result);
+    fields.extend(result["properties"].as_object().unwrap().keys().cloned());
+    // The values of a field come one by one where each has a description.
+    for name in ["StopReason", "Resumed", "ErrorKind", "ToolKind"] {
+        let of = &result["$defs"][name];
+        let described = of["oneOf"].as_array().into_iter().flatten();
+        let listed = described
+            .clone()
+            .flat_map(|one| one["enum"].as_array().into_iter().flatten());
+        let values = of["enum"].as_array().into_iter().flatten().chain(listed);
+        let values = values.chain(described.map(|one| &one["const"]));
+        let values: Vec<&str> = values.filter_map(serde_json::Value::as_str).collect();
+        assert!(values.len() > 2, "{name}: {of}");
+        fields.extend(values.into_iter().map(str::to_owned));
+    }
+    let missing: Vec<&String> = fields.iter().filter(|field| !words.contains(&field.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
