@@ -59,8 +59,13 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
 
 fn exit_codes() -> String {
     let kinds = |exit: Exit| {
+        // Which signal it was makes another code of one kind.
+        let ends = |kind: &ErrorKind| match exit {
+            Exit::Terminated => *kind == ErrorKind::Interrupted,
+            _ => kind.exit() == exit,
+        };
         let named = ErrorKind::ALL.iter().zip(ErrorKind::names());
-        let names = named.filter(|(kind, _)| kind.exit() == exit).map(|(_, name)| name);
+        let names = named.filter(|(kind, _)| ends(kind)).map(|(_, name)| name);
         names.collect::<Vec<_>>().join(", ")
     };
     let rows = Exit::TABLE
