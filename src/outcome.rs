@@ -212,7 +212,11 @@ fn gave_up(facts: &Facts<'_>) -> Failure {
         },
         None => Failure::new(ErrorKind::Network, kept),
     };
-    failure.hint("`--retry-for` and `--max-retries` set the patience")
+    match (failure.kind, &failure.hint) {
+        // No patience helps who is not let in.
+        (ErrorKind::Auth, Some(_)) => failure,
+        _ => failure.hint("`--retry-for` and `--max-retries` set the patience"),
+    }
 }
 
 /// Only a conversation that is kept, and whose id is known, can go on.
@@ -313,5 +317,35 @@ fn count_warning(count: u64, what: &str, example: Option<String>) -> Option<Stri
         (0, _) => None,
         (_, None) => Some(format!("{count} {what} in the output")),
         (_, Some(example)) => Some(format!("{count} {what} in the output, the first: {example}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Output;
+    use crate::event::Event;
+
+    #[test]
+    fn who_is_not_let_in_is_told_how_to_log_in_however_often_the_cli_tried() {
+        for (kind, wanted) in [(ErrorKind::Auth, "log in"), (ErrorKind::Overloaded, "--retry-for")] {
+            let retried = Failure::new(kind, "401").hint("log in");
+            let (mut tally, mut commands) = (Tally::default(), Vec::new());
+            Output::new(&mut tally, &mut |_: &Event<'_>| {}, &mut commands).retry(1, None, None, &retried);
+            let (result, _) = settle(Facts {
+                backend: "codex",
+                display_name: "Codex",
+                conversation: &Conversation::Fresh { id: uuid::Uuid::nil() },
+                persistence: Persistence::Keep,
+                tally,
+                ended: Ended::RetryLimit,
+                exit: ExitStatus::default(),
+                stderr_tail: "",
+                max_turns: None,
+                duration_ms: 0,
+            });
+            let hint = result.error.and_then(|error| error.hint).unwrap_or_default();
+            assert!(hint.contains(wanted), "{kind:?}: {hint}");
+        }
     }
 }
