@@ -140,7 +140,7 @@ fn bash_completes_in_the_quote_and_after_the_sign_that_were_typed() {
         ("resume \"our ch", "<resume><our chat><.>"),
         ("resume \"us", "<resume><us $(touch obeyed) \"b\"><.>"),
         ("resume 'us", "<resume><us $(touch obeyed) \"b\"><.>"),
-        ("run --backend=co", "<run><--backend=codex><.>"),
+        ("run --backend=cod", "<run><--backend=codex><.>"),
         ("run --session=o", "<run><--session=our chat><.>"),
         (
             "run --marker=x --session=\"o",
