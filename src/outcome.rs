@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::request::{Conversation, Persistence};
 
 /// Who ended the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The CLI exited, or had told its end and was helped along.
     ByItself,
@@ -24,6 +24,8 @@ pub enum Ended {
     Signal(i32),
     /// Nobody reads the output any more.
     OutputClosed,
+    /// The output cannot be written (a full disk), told as it is told to people.
+    OutputFailed(String),
 }
 
 /// Everything that decides a result.
@@ -51,7 +53,7 @@ const SIGINT: i32 = 2;
 pub fn settle(facts: Facts<'_>) -> (EventResult, Exit) {
     let failure = failure(&facts);
     let stop_reason = stop_reason(&facts, failure.as_ref());
-    let exit = exit(facts.ended, failure.as_ref(), stop_reason);
+    let exit = exit(&facts.ended, failure.as_ref(), stop_reason);
     let resumed = resumed(facts.conversation, facts.tally.session_id.as_deref());
     let tally = facts.tally;
     let response_text = response_text(tally.answer, failure.as_ref());
@@ -83,7 +85,7 @@ pub fn settle(facts: Facts<'_>) -> (EventResult, Exit) {
         media: Vec::new(),
         denied_tools: tally.denied,
         // What began while the CLI was being stopped does not count.
-        turns: match facts.ended {
+        turns: match &facts.ended {
             Ended::TurnLimit => tally.turns.min(facts.max_turns.unwrap_or(u32::MAX)),
             _ => tally.turns,
         },
@@ -185,7 +187,7 @@ fn failure(facts: &Facts<'_>) -> Option<Failure> {
 
 /// Why a run without a proper end has none.
 fn unfinished(facts: &Facts<'_>) -> Failure {
-    match facts.ended {
+    match &facts.ended {
         Ended::Timeout => Failure::new(ErrorKind::Timeout, "Query timed out")
             .hint(resumable(facts, "a longer `--timeout` gives it more time")),
         Ended::IdleTimeout => Failure::new(ErrorKind::IdleTimeout, "Query timed out")
@@ -194,6 +196,7 @@ fn unfinished(facts: &Facts<'_>) -> Failure {
         Ended::Signal(signal) => Failure::new(ErrorKind::Interrupted, format!("interrupted by signal {signal}"))
             .hint(resumable(facts, "it was stopped from outside")),
         Ended::OutputClosed => Failure::new(ErrorKind::Interrupted, "the reader of the output went away"),
+        Ended::OutputFailed(message) => Failure::new(ErrorKind::Crashed, message.clone()),
         Ended::RetryLimit => gave_up(facts),
         Ended::ByItself | Ended::ByProtocol => match &facts.tally.failure {
             Some(failure) => failure.clone(),
@@ -280,7 +283,7 @@ fn stop_reason(facts: &Facts<'_>, failure: Option<&Failure>) -> StopReason {
     }
 }
 
-fn exit(ended: Ended, failure: Option<&Failure>, stop_reason: StopReason) -> Exit {
+fn exit(ended: &Ended, failure: Option<&Failure>, stop_reason: StopReason) -> Exit {
     match failure {
         None => Exit::Success,
         Some(_) if stop_reason == StopReason::BudgetLimit => Exit::Limit,

@@ -12,6 +12,7 @@ use crate::event::{Event, EventResult, Resumed, StopReason};
 use crate::exit::Exit;
 use crate::mask::Mask;
 use crate::outcome::{self, Ended, Facts};
+use crate::report::Spool;
 use crate::request::{Conversation, Request};
 use crate::supervise::{self, Ending, Limits, OutputClosed, Scratch, SignalPolicy, Why, no_scratch};
 use crate::{doctor, locate, shell};
@@ -250,7 +251,8 @@ impl Attempt<'_> {
             .await
             .map_err(|error| error.failure())?;
         driver.finish(ending.exit);
-        let ended = driver.stopped.unwrap_or_else(|| ended(ending.why));
+        let failed = driver.stage.spool.as_ref().and_then(Spool::failure);
+        let ended = driver.stopped.take().unwrap_or_else(|| ended(ending.why, failed));
         let RunDriver {
             mut tally,
             recorder,
@@ -277,13 +279,14 @@ impl Attempt<'_> {
     }
 }
 
-fn ended(why: Why) -> Ended {
+/// With what the output failed of, if it did.
+fn ended(why: Why, output_failed: Option<String>) -> Ended {
     match why {
         Why::Exited | Why::Lingered => Ended::ByItself,
         Why::Stopped => Ended::ByProtocol,
         Why::Timeout => Ended::Timeout,
         Why::IdleTimeout => Ended::IdleTimeout,
         Why::Signal(signal) => Ended::Signal(signal),
-        Why::OutputClosed => Ended::OutputClosed,
+        Why::OutputClosed => output_failed.map_or(Ended::OutputClosed, Ended::OutputFailed),
     }
 }

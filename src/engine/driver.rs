@@ -236,17 +236,10 @@ mod tests {
     fn each_dropped_line_is_told_and_not_all_are_kept_for_the_result() {
         let mut told = 0;
         let mut count = |event: &Event<'_>| told += u32::from(matches!(event, Event::Warning { .. }));
+        let (mut report, mut progress) = (Discard, Silent);
         let mut stage = Stage {
-            report: &mut Discard,
-            out: Vec::new(),
-            spool: None,
-            progress: &mut Silent,
-            keeper: None,
-            marker: None,
             callback: Some(&mut count),
-            parting: None,
-            last_warnings: Vec::new(),
-            progress_count: 0,
+            ..Stage::new(&mut report, &mut progress, None, None)
         };
         let rules = Rules {
             display_name: "Mute",

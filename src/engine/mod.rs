@@ -21,7 +21,7 @@ use crate::marker::Marker;
 use crate::outcome;
 use crate::report::{Progress, Report, Spool, SpoolError};
 use crate::request::{Continuation, Conversation, Persistence, Request};
-use crate::supervise::{OutputClosed, SignalPolicy};
+use crate::supervise::{self, OutputClosed, SignalPolicy};
 use crate::{media, schema};
 use attempt::{Attempt, Settled};
 use serde_json::Value;
@@ -60,28 +60,27 @@ pub fn run(job: Job<'_>) -> Finished {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(converse(job)),
-        Err(error) => {
-            let failure = Failure::new(ErrorKind::Crashed, format!("cannot start the runtime: {error}"));
-            let (result, exit) = outcome::refused(job.backend.name(), failure);
-            Finished { result, exit }
-        }
+        Err(error) => refuse(job, supervise::shortage(format!("the run cannot start: {error}"))),
     }
+}
+
+/// Tells why there is no run.
+fn refuse(job: Job<'_>, failure: Failure) -> Finished {
+    let (result, exit) = outcome::refused(job.backend.name(), failure);
+    let carry = attempt::Carry::new();
+    let mut settled = Settled { result, exit, carry };
+    let mut stage = Stage::new(job.report, job.progress, job.output.map(|(spool, _)| spool), job.keeper);
+    complete(&mut settled, job.settings, &mut stage, &job.request.prompt);
+    deliver(stage, settled)
 }
 
 /// The run itself, and the further ones that mend its answer.
 async fn converse(job: Job<'_>) -> Finished {
     let (spool, closed) = job.output.unzip();
     let mut stage = Stage {
-        report: job.report,
-        out: Vec::new(),
-        spool,
-        progress: job.progress,
-        keeper: job.keeper,
         marker: job.settings.marker.clone().map(Marker::new),
         callback: job.callback,
-        parting: None,
-        last_warnings: Vec::new(),
-        progress_count: 0,
+        ..Stage::new(job.report, job.progress, spool, job.keeper)
     };
     let attempt = Attempt {
         backend: job.backend,
@@ -134,11 +133,17 @@ fn deliver(mut stage: Stage<'_>, settled: Settled) -> Finished {
     let give_up = Instant::now() + PARTING_PATIENCE;
     let patience = || hurried.then(|| give_up.saturating_duration_since(Instant::now()));
     let written = stage.spool.map_or(Ok(()), |spool| spool.finish(patience()));
-    if let Err(error) = written {
-        if !matches!(error, SpoolError::Closed) {
-            stage.progress.output_failed(&error);
+    match written {
+        // Who has read enough goes away; what the agent had to do is done.
+        Ok(()) | Err(SpoolError::Closed) => {}
+        Err(error) => {
+            // It may be what ended the run, and is told then.
+            let why = error.to_string();
+            if result.error.as_ref().is_none_or(|failure| failure.message != why) {
+                stage.progress.output_failed(&error);
+            }
+            exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
         }
-        exit = if exit == Exit::Success { Exit::AgentFailed } else { exit };
     }
     stage.progress.finish(patience());
     Finished { result, exit }

@@ -41,6 +41,29 @@ const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// The most that is gathered before it is handed on.
 const AT_ONCE: usize = 1 << 20;
 
+impl<'a> Stage<'a> {
+    /// For a run that nobody else looks into.
+    pub fn new(
+        report: &'a mut dyn Report,
+        progress: &'a mut dyn Progress,
+        spool: Option<Spool>,
+        keeper: Option<Keeper>,
+    ) -> Self {
+        Self {
+            report,
+            out: Vec::new(),
+            spool,
+            progress,
+            keeper,
+            marker: None,
+            callback: None,
+            parting: None,
+            last_warnings: Vec::new(),
+            progress_count: 0,
+        }
+    }
+}
+
 impl Stage<'_> {
     /// Hands on what was reported.
     pub fn flush(&mut self) {

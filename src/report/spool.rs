@@ -28,11 +28,15 @@ pub enum SpoolError {
     /// Nobody reads any more. Not an error for a filter: `| head` does it.
     #[error("the reader of the output is gone")]
     Closed,
-    #[error("the output cannot be written: {0}")]
+    #[error("{}", cannot_write(.0))]
     Write(io::Error),
     /// The reader has not taken everything in time.
     #[error("the reader of the output is stalled")]
     Stalled,
+}
+
+fn cannot_write(error: &io::Error) -> String {
+    format!("the output cannot be written: {error}")
 }
 
 /// The writing end: see the module.
@@ -46,8 +50,8 @@ pub struct Spool {
 struct Waiting {
     writer: Box<dyn Write + Send>,
     reader: fn() -> Reader,
-    /// When the thread is needed to notice that the reader went away.
-    until: Instant,
+    /// When the thread is needed to notice that the reader went away; not any more once the last word is written.
+    until: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -186,14 +190,14 @@ impl Spool {
             waiting: Some(Waiting {
                 writer: Box::new(writer),
                 reader,
-                until: Instant::now() + LOOK_AFTER,
+                until: Some(Instant::now() + LOOK_AFTER),
             }),
         }
     }
 
     /// When `watch` should be called.
     pub fn watch_at(&self) -> Option<Instant> {
-        self.waiting.as_ref().map(|waiting| waiting.until)
+        self.waiting.as_ref().and_then(|waiting| waiting.until)
     }
 
     /// Has the reader watched from now on, if it is time.
@@ -215,12 +219,14 @@ impl Spool {
         }
     }
 
-    /// The last push: a small one is written at once, if nothing was pushed before and the reader takes it.
+    /// The last push: a small one is written at once, if nothing was pushed before and the reader takes it. Should there be
+    /// another one after all (that the output failed is told after the result), it is as good as any.
     pub fn push_last(&mut self, bytes: &mut Vec<u8>) {
-        let at_once = |waiting: &mut Waiting| bytes.len() <= SMALL && (waiting.reader)() == Reader::Ready;
-        let Some(mut waiting) = self.waiting.take_if(at_once) else {
+        let at_once = |waiting: &&mut Waiting| bytes.len() <= SMALL && (waiting.reader)() == Reader::Ready;
+        let Some(waiting) = self.waiting.as_mut().filter(at_once) else {
             return self.push(bytes);
         };
+        waiting.until = None;
         if let Err(error) = waiting.writer.write_all(bytes).and_then(|()| waiting.writer.flush()) {
             end(&self.shared, &mut self.shared.lock(), error);
         }
@@ -246,6 +252,15 @@ impl Spool {
     /// Whether the reader went away, as far as is known now.
     pub fn reader_is_gone(&self) -> bool {
         self.shared.lock().end == Some(End::Closed)
+    }
+
+    /// Why the output cannot be written, as far as is known now; not that nobody reads it.
+    pub fn failure(&self) -> Option<String> {
+        let state = self.shared.lock();
+        match state.end {
+            Some(End::Failed) => state.error.as_ref().map(cannot_write),
+            _ => None,
+        }
     }
 
     /// How much is still to be written, what the thread is busy with left out.
@@ -502,6 +517,20 @@ mod tests {
         assert_eq!(*taken.lock().unwrap(), b"the answer");
         assert_eq!(spool.watch_at(), None);
         spool.finish(None).unwrap();
+    }
+
+    #[test]
+    fn what_is_said_after_the_last_word_is_written_too() {
+        let (writer, allow, taken) = slow();
+        drop(allow);
+        let mut spool = Spool::with_reader(writer, || Reader::Ready);
+        for word in [&b"one "[..], b"two ", b"three"] {
+            spool.push_last(&mut word.to_vec());
+        }
+        spool.push(&mut b" four".to_vec());
+        // It would wait for ever for what nobody carries.
+        spool.finish(Some(Duration::from_secs(60))).unwrap();
+        assert_eq!(*taken.lock().unwrap(), b"one two three four");
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl SpawnError {
 }
 
 /// It passes, so the same may work later.
-fn shortage(message: String) -> Failure {
+pub fn shortage(message: String) -> Failure {
     Failure {
         retryable: true,
         ..Failure::new(ErrorKind::Crashed, message)

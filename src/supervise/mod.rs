@@ -35,7 +35,7 @@ mod tail;
 mod tree;
 
 pub use driver::{Driver, Stream};
-pub use error::{SpawnError, SpawnStep};
+pub use error::{SpawnError, SpawnStep, shortage};
 pub use interactive::interactive;
 pub use ladder::{Action, Input, Ladder, Limits, Why};
 pub use output_closed::OutputClosed;

@@ -71,6 +71,45 @@ fn output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn a_full_disk_is_told_as_that_however_the_run_ends() {
+    let desk = Desk::new();
+    const FULL: &str = "error: the output cannot be written: No space left on device";
+    for (args, code, told) in [
+        // The run has more to do, and nobody would ever see it.
+        ("'[[say:x]] [[hang]]'", 1, None),
+        ("-o stream-json '[[hang]]'", 1, None),
+        // It failed anyway: both are told.
+        ("-o json '[[error:auth]]'", 4, Some("error: mock failure: auth")),
+        ("-o json -t 1s '[[hang]]'", 124, Some("error: Query timed out")),
+    ] {
+        let ended = desk.shell(&format!("timeout 60 agentctl run -b mock {args} > /dev/full"));
+        let told_once = |text: &str| ended.err().matches(text).count() == 1;
+        assert!(told_once(FULL), "{args}: {ended}");
+        assert!(told.is_none_or(told_once), "{args}: {ended}");
+        assert!(!ended.err().contains("went away"), "{args}: {ended}");
+        ended.code(code);
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure_of_an_agent_that_is_done() {
+    let desk = Desk::new();
+    // The answer is read, its last newline is not.
+    let ended = desk.shell("agentctl run -b mock '[[say:yes]] [[delay:300ms]]' | head -c 1; exit ${PIPESTATUS[0]}");
+    ended.code(0).stdout("y").stderr("");
+}
+
+#[test]
+fn a_machine_without_free_descriptors_is_told() {
+    let desk = Desk::new();
+    let ended = desk.shell("ulimit -n 5; agentctl run -b mock hello");
+    ended
+        .code(1)
+        .stdout("")
+        .stderr(starts_with("error: ").and(contains("ulimit -a")));
+}
+
+#[test]
 fn closed_streams_are_no_obstacle() {
     let desk = Desk::new();
     assert_ended(desk.shell("agentctl run -b mock hello <&-"), 0, "hello\n");
