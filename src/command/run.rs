@@ -364,7 +364,7 @@ fn progress(backend: &dyn Backend, settings: &RunSettings, pace: Pace) -> Box<dy
         (true, OutputFormat::StreamJson, _) => None,
     };
     let voice = report::Voice::stderr();
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let wanted = settings.progress && settings.verbosity != Verbosity::Quiet;
     let (Some(answer), true, true, false) = (answer, wanted, stderr.is_terminal(), dumb) else {
         let audience = match stderr.is_terminal() {

@@ -199,6 +199,14 @@ impl supervise::Driver for RunDriver<'_, '_> {
         self.stage.flush();
     }
 
+    fn suspending(&mut self) {
+        self.stage.progress.suspending();
+    }
+
+    fn resumed(&mut self) {
+        self.stage.progress.resumed();
+    }
+
     fn take_commands(&mut self) -> Vec<Command> {
         std::mem::take(&mut self.commands)
     }

@@ -1,5 +1,10 @@
 //! The terminal as the spinner draws on it: frames for a voice, so that drawing never waits for a terminal that is stopped
 //! (Ctrl-S).
+//!
+//! A frame is one line, whatever the terminal makes of its characters (the line does not wrap) and of a new width: the cursor
+//! rests at its beginning, and where a terminal breaks the line anew because its window became narrower, clearing from
+//! there on clears all of it. A shell that has put us in the background writes on the terminal itself: then nothing is
+//! drawn.
 
 use super::voice::Voice;
 use console::Term;
@@ -7,12 +12,24 @@ use indicatif::TermLike;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+const WITHOUT_WRAPPING: &str = "\x1b[?7l";
+const WRAPPING: &str = "\x1b[?7h";
+
 #[derive(Debug)]
 pub(super) struct Canvas {
     /// Asked for its size only.
     terminal: Term,
     voice: Voice,
     frame: Mutex<Frame>,
+    is_ours: fn() -> bool,
+}
+
+/// Whether the shell left the terminal to us. One that controls nobody, or that another world controls (a container), is
+/// ours as well.
+fn is_in_front() -> bool {
+    use rustix::process::getpgrp;
+    use rustix::termios::tcgetpgrp;
+    tcgetpgrp(io::stderr()).map_or(true, |group| group == getpgrp())
 }
 
 /// What is drawn at once.
@@ -36,6 +53,7 @@ impl Canvas {
             terminal: Term::stderr(),
             voice,
             frame: Mutex::default(),
+            is_ours: is_in_front,
         }
     }
 
@@ -85,22 +103,26 @@ impl TermLike for Canvas {
         self.draw(format!("{line}\n").as_bytes())
     }
 
-    /// Leaves out the blanks that a progress bar fills its line with: the cursor stays behind the text.
+    /// Leaves out the blanks that a progress bar fills its line with.
     fn write_str(&self, text: &str) -> io::Result<()> {
         if text.bytes().all(|byte| byte == b' ') {
             return Ok(());
         }
         self.frame().content = Content::Text;
-        self.draw(text.as_bytes())
+        // The cursor rests on the blank behind the spinner, which it would hide otherwise.
+        self.draw(format!("{WITHOUT_WRAPPING}{text}{WRAPPING}\r\x1b[C").as_bytes())
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        self.draw(b"\r\x1b[2K")
+        self.draw(b"\r\x1b[J")
     }
 
     /// Where nobody looks, frames are not gathered: each begins with clearing the one before.
     fn flush(&self) -> io::Result<()> {
         let Frame { bytes, content } = std::mem::take(&mut *self.frame());
+        if !(self.is_ours)() {
+            return Ok(());
+        }
         if content == Content::Nothing || !self.voice.is_behind() {
             self.voice.say(bytes);
         }
@@ -122,7 +144,11 @@ mod tests {
 
     fn canvas() -> (Canvas, impl Read) {
         let (read, write): (_, PipeWriter) = io::pipe().unwrap();
-        (Canvas::new(Voice::on(write)), read)
+        let canvas = Canvas {
+            is_ours: || true,
+            ..Canvas::new(Voice::on(write))
+        };
+        (canvas, read)
     }
 
     fn seen(canvas: Canvas, mut terminal: impl Read) -> String {
@@ -141,7 +167,20 @@ mod tests {
         canvas.move_cursor_right(0).unwrap();
         canvas.clear_line().unwrap();
         canvas.flush().unwrap();
-        assert_eq!(seen(canvas, terminal), "\r\x1b[2Kone\x1b[1A\r\x1b[2K");
+        assert_eq!(
+            seen(canvas, terminal),
+            "\r\x1b[J\x1b[?7lone\x1b[?7h\r\x1b[C\x1b[1A\r\x1b[J"
+        );
+    }
+
+    #[test]
+    fn a_terminal_that_the_shell_uses_is_left_alone() {
+        let (mut canvas, terminal) = canvas();
+        canvas.is_ours = || false;
+        draw(&canvas, "frame");
+        canvas.clear_line().unwrap();
+        canvas.flush().unwrap();
+        assert_eq!(seen(canvas, terminal), "");
     }
 
     #[test]
@@ -154,7 +193,8 @@ mod tests {
         canvas.clear_line().unwrap();
         canvas.flush().unwrap();
         let seen = seen(canvas, terminal);
-        assert!(seen.len() < 10_000 * "\r\x1b[2Kframe".len(), "{}", seen.len());
-        assert!(seen.ends_with("frame\r\x1b[2K"));
+        let frame = "\r\x1b[J\x1b[?7lframe\x1b[?7h\r\x1b[C";
+        assert!(seen.len() < 10_000 * frame.len(), "{}", seen.len());
+        assert!(seen.ends_with(&format!("{frame}\r\x1b[J")));
     }
 }

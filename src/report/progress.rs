@@ -23,6 +23,12 @@ pub trait Progress {
     /// The end of the answer is about to be written, here or for somebody who may show it here.
     fn make_room(&mut self) {}
 
+    /// The run is about to be stopped (Ctrl-Z), and the terminal goes back to the shell.
+    fn suspending(&mut self) {}
+
+    /// It goes on.
+    fn resumed(&mut self) {}
+
     /// The run is over.
     fn result(&mut self, _result: &EventResult) {}
 

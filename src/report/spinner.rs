@@ -12,8 +12,8 @@ const FRAMES: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
 const TICK: Duration = Duration::from_millis(120);
 const FRAMES_PER_SECOND: u8 = 20;
 const FRAME_COLUMNS: usize = 2;
-/// A Ctrl-C is echoed behind the line. It must fit: if it wrapped, only its own line would be cleared.
-const ECHO_COLUMNS: usize = 3;
+/// Some consoles wrap when their last column is written.
+const MARGIN_COLUMNS: usize = 1;
 
 pub struct Spinner {
     bar: ProgressBar,
@@ -55,7 +55,7 @@ fn line(status: &Arc<Mutex<String>>) -> impl ProgressTracker + use<> {
         let status = status.lock().unwrap_or_else(PoisonError::into_inner);
         let text = format!("{} {status}", stopwatch(state.elapsed()));
         let (_, columns) = Term::stderr().size();
-        let room = usize::from(columns).saturating_sub(FRAME_COLUMNS + ECHO_COLUMNS);
+        let room = usize::from(columns).saturating_sub(FRAME_COLUMNS + MARGIN_COLUMNS);
         let _ = out.write_str(&console::truncate_str(&text, room, "…"));
     }
 }

@@ -11,7 +11,6 @@ use crate::decide::Verbosity;
 use crate::event::{Event, EventResult, Usage};
 use crate::tool::ToolKind;
 use owo_colors::{OwoColorize, Style};
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -52,9 +51,8 @@ pub struct Terminal {
     /// There is none while the agent talks on the same terminal.
     spinner: Option<Spinner>,
     begun: Instant,
-    /// The calls that are open: what is shown for each.
-    tools: HashMap<String, String>,
-    current: Option<String>,
+    /// The calls that are open, the newest last: their ids, and what is shown for each.
+    tools: Vec<(String, String)>,
     turns: u32,
     usage: Usage,
     cost_usd: Option<f64>,
@@ -62,6 +60,8 @@ pub struct Terminal {
     open_line: bool,
     /// The agent has talked.
     said: bool,
+    /// There was a spinner when we were stopped.
+    resting: bool,
 }
 
 impl Terminal {
@@ -72,13 +72,13 @@ impl Terminal {
             backend: backend.to_owned(),
             spinner: None,
             begun: Instant::now(),
-            tools: HashMap::new(),
-            current: None,
+            tools: Vec::new(),
             turns: 0,
             usage: Usage::default(),
             cost_usd: None,
             open_line: false,
             said: false,
+            resting: false,
         };
         terminal.spin();
         terminal
@@ -110,7 +110,8 @@ impl Terminal {
     fn describe(&self) {
         let Some(spinner) = &self.spinner else { return };
         let mut message = self.backend.clone();
-        if let Some(tool) = &self.current {
+        // Of calls at the same time, the newest that is not done yet.
+        if let Some((_, tool)) = self.tools.last() {
             let _ = write!(message, " · {tool}");
         }
         if self.turns > 1 {
@@ -159,14 +160,15 @@ impl Terminal {
             (kind, None) => kind.name().to_owned(),
         };
         let label = sanitize::line(&label);
-        self.current = Some(label.clone());
-        self.tools.insert(id.to_owned(), label);
+        self.tools.push((id.to_owned(), label));
         self.spin();
     }
 
     fn tool_end(&mut self, id: &str, name: &str, ok: bool, denied: bool) {
-        let label = self.tools.remove(id).unwrap_or_else(|| sanitize::line(name));
-        self.current = None;
+        let label = match self.tools.iter().rposition(|(open, _)| open == id) {
+            Some(position) => self.tools.remove(position).1,
+            None => sanitize::line(name),
+        };
         match (ok, denied) {
             (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
             (false, true) => self.say(&format!("✗ {label} (refused)"), Style::new().red()),
@@ -252,10 +254,20 @@ impl Progress for Terminal {
         self.clear();
     }
 
+    fn suspending(&mut self) {
+        self.resting = self.spinner.is_some();
+        self.clear();
+        self.voice.settle(LEAVING);
+    }
+
+    fn resumed(&mut self) {
+        if std::mem::take(&mut self.resting) {
+            self.spin();
+        }
+    }
+
     fn result(&mut self, result: &EventResult) {
         self.clear();
-        // The reporter ended the answer's last line.
-        self.open_line = false;
         if let Some(failure) = &result.error {
             let text = sanitize::text(failure_text(failure).trim_end(), sanitize::Harmless::Pictured);
             self.diagnostic(&text);

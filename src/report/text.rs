@@ -30,7 +30,8 @@ pub enum Surroundings {
     /// Nothing: paragraphs are set apart by an empty line.
     #[default]
     Alone,
-    /// Lines about tools on the same terminal, which end an open line and set paragraphs apart.
+    /// Lines about tools on the same terminal, which set paragraphs apart. Whoever writes them ends an open line, the last
+    /// one too: nobody else knows whether it is open still.
     Progress,
 }
 
@@ -78,10 +79,11 @@ impl Report for Text {
             self.after_tool = false;
             self.say(&answer(result), out);
         }
-        if self.open_line {
+        let ours = unsaid || self.surroundings == Surroundings::Alone;
+        if self.open_line && ours {
             out.push(b'\n');
-            self.open_line = false;
         }
+        self.open_line = false;
     }
 }
 

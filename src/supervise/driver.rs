@@ -27,6 +27,12 @@ pub trait Driver {
     /// All complete lines of one read were handed over: the time to pass results on.
     fn batch_end(&mut self) {}
 
+    /// We are about to be stopped, as by Ctrl-Z: the terminal will be somebody else's.
+    fn suspending(&mut self) {}
+
+    /// We were continued.
+    fn resumed(&mut self) {}
+
     /// What should be done to the CLI; asked for after everything that happens.
     fn take_commands(&mut self) -> Vec<Command> {
         Vec::new()

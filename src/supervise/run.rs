@@ -273,7 +273,9 @@ impl Supervision<'_> {
 
     fn suspend(&mut self) {
         self.tree.suspend();
+        self.driver.suspending();
         let pause = signals::suspend_ourselves();
+        self.driver.resumed();
         self.tree.resume();
         self.ladder.resumed_after(pause);
     }

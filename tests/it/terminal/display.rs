@@ -105,7 +105,7 @@ fn everybody_gets_as_much_display_as_they_want() {
         closing_line: false,
     };
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a Seen);
-    let cases: [Case<'_>; 11] = [
+    let cases: [Case<'_>; 12] = [
         (&[], &[], &all),
         (&[("NO_COLOR", "1")], &[], &plain),
         (&[("NO_COLOR", "")], &[], &all),
@@ -115,6 +115,7 @@ fn everybody_gets_as_much_display_as_they_want() {
         (&[("CLICOLOR_FORCE", "1")], &["--color", "never"], &plain),
         (&[], &["--no-progress"], &none()),
         (&[("TERM", "dumb")], &[], &none()),
+        (&[("TERM", "")], &[], &none()),
         (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], &[], &none()),
         (&[], &["--quiet"], &none()),
     ];
@@ -199,6 +200,68 @@ fn a_window_that_shrinks_and_grows_during_a_run_is_followed() {
     pty.send("\x03");
     let closed = pty.close();
     assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+/// What Pi says of a tool call that begins.
+fn begun(id: &str, command: &str) -> String {
+    format!(
+        r#"{{"type":"tool_execution_start","toolCallId":"{id}","toolName":"bash","args":{{"command":"{command}"}}}}"#
+    )
+}
+
+/// A Pi that says this and never ends.
+fn endless_pi(desk: &Desk, lines: &[String]) -> Vec<&'static str> {
+    let session = r#"{"type":"session","id":"01a1ec16-4689-70f6-a48a-938cdaa9380c"}"#;
+    desk.file("lines", &format!("{session}\n{}\n", lines.join("\n")));
+    desk.script("pi", "#!/bin/sh\ncat lines\nexec sleep 1000\n");
+    vec!["run", "-b", "pi", "-P", "full", "--cli-path", "./pi", "hello"]
+}
+
+#[test]
+fn of_tools_at_the_same_time_one_that_is_still_at_work_is_shown() {
+    let desk = Desk::new();
+    let ended = r#"{"type":"tool_execution_end","toolCallId":"short","toolName":"bash","result":{"content":[]},"isError":false}"#;
+    let lines = [begun("long", "make everything"), begun("short", "ls"), ended.to_owned()];
+    let args = endless_pi(&desk, &lines);
+    let mut pty = start(on_a_terminal(&desk, &args), USUAL);
+    pty.wait_for("✓ bash ls");
+    pty.wait_for("pi · bash make everything");
+    pty.send("\x03");
+    assert_eq!(pty.close().status.code(), Some(130));
+}
+
+#[test]
+fn the_cursor_rests_at_the_beginning_of_the_spinner_so_that_no_new_width_leaves_a_part_of_it() {
+    let desk = Desk::new();
+    let args = endless_pi(&desk, &[begun("1", "a command that fits in this window")]);
+    let mut pty = start(on_a_terminal(&desk, &args), (24, 80));
+    pty.wait_for("fits in this window");
+    // Where a terminal breaks the line anew, the cursor stays in the first of its rows.
+    let parser = pty.parsed();
+    let (_, column) = parser.screen().cursor_position();
+    assert!(column < 2, "{column}: {}", parser.screen().contents());
+    for width in [5, 4, 3, 2, 1] {
+        let cut = pty.written().matches('…').count();
+        pty.resize((24, width));
+        pty.wait_for_times("…", cut + 1);
+    }
+    pty.send("\x03");
+    let closed = pty.close();
+    assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+#[test]
+fn a_line_that_the_display_has_ended_is_not_ended_again() {
+    let desk = Desk::new();
+    for (prompt, args) in [
+        ("[[say:I look]] [[tool:ls]] [[exit:1]]", &[][..]),
+        ("[[say:I look]] [[retry:1]]", &[]),
+        ("[[say:I look]]", &["--verbose"]),
+    ] {
+        let closed = start(mock(&desk, prompt, args), (60, 200)).close();
+        let blank = closed.written.replace("\r\x1b[J", "").contains("\n\r\n");
+        assert!(!blank, "{prompt}: {:?}", closed.written);
+    }
 }
 
 #[test]

@@ -77,6 +77,37 @@ fn a_suspended_run_gives_the_shell_back_and_goes_on_with_fg() {
 }
 
 #[test]
+fn a_spinner_makes_room_for_the_shell_and_comes_back_with_fg() {
+    let desk = Desk::new();
+    desk.file("prompt", "[[tool:ls]] [[hang]]");
+    let mut pty = shell(&desk);
+    pty.send("agentctl run -b mock -f prompt\r");
+    pty.wait_for("✓ bash ls");
+    pty.wait_for(" 1s mock");
+    pty.send("\x1a");
+    pty.wait_for_times("ready> ", 2);
+    let screen = pty.parsed().screen().contents();
+    assert!(!has_spinner(&screen), "{screen}");
+    // In the background the line that is typed is the shell's own.
+    pty.send("bg\r");
+    pty.wait_for_times("ready> ", 3);
+    let so_far = pty.written().len();
+    pty.send("echo typed in pea");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(!has_spinner(&pty.written()[so_far..]), "{:?}", pty.written());
+    pty.send("ce\r");
+    pty.wait_for_times("typed in peace", 2);
+    let drawn = pty.written().matches("s mock").count();
+    pty.send("fg\r");
+    pty.wait_for_times("s mock", drawn + 1);
+    pty.send("\x03");
+    pty.wait_for("interrupted");
+    pty.send("exit\r");
+    let closed = pty.close();
+    assert!(!has_spinner(&closed.screen), "{}", closed.screen);
+}
+
+#[test]
 fn a_suspended_user_interface_gives_the_shell_back_and_goes_on_with_fg() {
     let desk = Desk::new();
     super::interactive::user_interface(&desk);
