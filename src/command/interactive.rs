@@ -36,12 +36,14 @@ pub fn run(
     let made = scratch.fill(&plan.launch.files);
     made.map_err(|error| no_scratch(&error))?;
     let since = SystemTime::now();
-    let exit = supervise::interactive(&plan.launch, &site.env).map_err(|error| error.failure())?;
-    if let Some(keeper) = keeper {
-        let trace = trace(backend, request, &site, &plan.launch, since);
-        say(&kept(keeper, trace, exit, backend.display_name()));
-    }
-    Ok(code(exit))
+    let keep = |exit| {
+        if let Some(keeper) = keeper {
+            let trace = trace(backend, request, &site, &plan.launch, since);
+            say(&kept(keeper, trace, exit, backend.display_name()));
+        }
+        code(exit)
+    };
+    supervise::interactive(&plan.launch, &site.env, keep).map_err(|error| error.failure())
 }
 
 /// Keeps the conversation, if there is one. What the user should know of it.

@@ -3,7 +3,8 @@
 //! Ctrl-C and Ctrl-\ are the CLI's affair meanwhile. When it is stopped we stop too, so that the shell gets the
 //! terminal back, and when the shell continues us we continue it. SIGTERM and SIGHUP are passed on. There is no guard:
 //! what the user starts in a terminal of their own is theirs. A CLI that is killed leaves the terminal as its UI needed
-//! it: we put back what was there, as a shell does for programs that it starts itself.
+//! it: we put back what was there, as a shell does for programs that it starts itself, and end what its UI asked of the
+//! terminal's screen and keyboard.
 
 use super::environment;
 use super::error::{SpawnError, SpawnStep};
@@ -11,7 +12,7 @@ use super::signals;
 use crate::backend::{ExitStatus, Launch};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -80,15 +81,28 @@ impl SteppedAside {
         }
         Self(before)
     }
+
+    /// The child is gone. Who asks it to end with Ctrl-C may do so once more than it takes: that is still not for us.
+    fn but_for_interrupts(&mut self) {
+        CHILD.store(0, Ordering::SeqCst);
+        self.put_back(|signal| signal != libc::SIGINT);
+    }
+
+    fn put_back(&mut self, which: impl Fn(i32) -> bool) {
+        self.0.retain(|(signal, before)| {
+            if which(*signal) {
+                // SAFETY: puts back what was there.
+                unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
+            }
+            !which(*signal)
+        });
+    }
 }
 
 impl Drop for SteppedAside {
     fn drop(&mut self) {
         CHILD.store(0, Ordering::SeqCst);
-        for (signal, before) in &self.0 {
-            // SAFETY: puts back what was there.
-            unsafe { libc::sigaction(*signal, before, std::ptr::null_mut()) };
-        }
+        self.put_back(|_| true);
     }
 }
 
@@ -108,20 +122,40 @@ impl TerminalSettings {
     /// Sets it so again, unless it is somebody else's by now.
     fn restore(&self) {
         // SAFETY: plain system calls on a terminal that is ours as long as our group is the one in front.
-        unsafe {
-            if libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp() {
+        let ours = unsafe {
+            let ours = libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
+            if ours {
                 libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, &self.0);
             }
+            ours
+        };
+        let obeys = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        let mut screen = io::stdout();
+        if ours && obeys && screen.is_terminal() {
+            // Where nobody reads it there is nothing to put back.
+            let _ = screen.write_all(USUAL_SCREEN).and_then(|()| screen.flush());
         }
     }
 }
 
-/// Runs the CLI in our terminal until it ends.
+/// Ends what user interfaces ask of a terminal, and does nothing to one of which nothing was asked: the other screen (which
+/// also goes back to where the cursor was kept, so it is kept first), scrolling of a part, updates at once, a hidden
+/// cursor, keys of the mouse and of an application, word of pastes and of the focus, other codes for keys, colours, lines
+/// that do not wrap. Then a new line, without the rest of what was drawn there.
+const USUAL_SCREEN: &[u8] = b"\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?2026l\x1b[?25h\
+    \x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[>4;0m\
+    \x1b[0m\x1b[?7h\x1b[J\r\n";
+
+/// Runs the CLI in our terminal until it ends, and then what is to be done about it: a Ctrl-C does not keep us from that.
 #[expect(clippy::disallowed_methods, reason = "this is the module that spawns")]
-pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Result<ExitStatus, SpawnError> {
+pub fn interactive<T>(
+    launch: &Launch,
+    env: &BTreeMap<OsString, OsString>,
+    then: impl FnOnce(ExitStatus) -> T,
+) -> Result<T, SpawnError> {
     let token = uuid::Uuid::new_v4().to_string();
     let terminal = TerminalSettings::now();
-    let aside = SteppedAside::new();
+    let mut aside = SteppedAside::new();
     let child = Command::new(&launch.program)
         .args(&launch.args)
         .env_clear()
@@ -138,12 +172,12 @@ pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Resul
         })?;
     let pid = child.id() as libc::pid_t;
     adopt(pid);
-    let exit = wait(pid).map_err(|error| SpawnError::new(SpawnStep::Fork, launch, error));
-    if let (Some(terminal), Ok(ExitStatus { signal: Some(_), .. })) = (terminal, &exit) {
+    let exit = wait(pid).map_err(|error| SpawnError::new(SpawnStep::Fork, launch, error))?;
+    aside.but_for_interrupts();
+    if let (Some(terminal), Some(_)) = (terminal, exit.signal) {
         terminal.restore();
     }
-    drop(aside);
-    exit
+    Ok(then(exit))
 }
 
 fn wait(pid: libc::pid_t) -> io::Result<ExitStatus> {
@@ -194,10 +228,37 @@ fn stop_with(pid: libc::pid_t) -> Option<ExitStatus> {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::sync::{Mutex, PoisonError};
+
+    /// Signals are the whole process's.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn an_interrupt_that_comes_when_the_child_is_gone_ends_nothing() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), "exit 3".into()],
+            env: Vec::new(),
+            env_file: None,
+            cwd: Path::new("/").into(),
+            stdin: crate::backend::Stdin::Inherited,
+            files: Vec::new(),
+            stop: crate::backend::Stop::Interrupt,
+        };
+        let code = interactive(&launch, &BTreeMap::new(), |exit| {
+            // SAFETY: a plain system call; who handles the signal is what is asked here.
+            unsafe { libc::raise(libc::SIGINT) };
+            exit.code
+        });
+        assert_eq!(code.unwrap(), Some(3));
+    }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "it needs a child")]
     fn a_signal_that_comes_before_the_child_is_for_the_child() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let aside = SteppedAside::new();
         pass_on(libc::SIGTERM);
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();

@@ -7,9 +7,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// Runs the CLI in our console until it ends.
+/// Runs the CLI in our console until it ends, and then what is to be done about it: a Ctrl-C does not keep us from that.
 #[expect(clippy::disallowed_methods, reason = "this is the module that spawns")]
-pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Result<ExitStatus, SpawnError> {
+pub fn interactive<T>(
+    launch: &Launch,
+    env: &BTreeMap<OsString, OsString>,
+    then: impl FnOnce(ExitStatus) -> T,
+) -> Result<T, SpawnError> {
     let token = uuid::Uuid::new_v4().to_string();
     // While somebody listens, Ctrl-C does not end us.
     let _listening = tokio::signal::windows::ctrl_c();
@@ -20,8 +24,8 @@ pub fn interactive(launch: &Launch, env: &BTreeMap<OsString, OsString>) -> Resul
         .current_dir(&launch.cwd)
         .status()
         .map_err(|error| SpawnError::new(SpawnStep::Execute, launch, error))?;
-    Ok(ExitStatus {
+    Ok(then(ExitStatus {
         code: status.code(),
         signal: None,
-    })
+    }))
 }

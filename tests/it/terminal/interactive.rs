@@ -230,3 +230,41 @@ fn an_interface_that_is_killed_leaves_the_terminal_as_it_was() {
     let told = |name: &str| std::fs::read_to_string(desk.path("project").join(name)).unwrap();
     assert_eq!(told("before"), told("after"));
 }
+
+#[test]
+fn an_interface_that_is_killed_leaves_no_hidden_cursor_and_no_other_screen() {
+    let desk = Desk::new();
+    // What the CLIs ask for, in the other screen (the mouse too) or in the usual one.
+    for other in ["\\033[?1049h\\033[?1003h\\033[?1006h", ""] {
+        let ask = format!("{other}\\033[?25l\\033[?2004h\\033[?1h\\033[>7u\\033[31m");
+        desk.script(
+            "ui",
+            &format!("#!/bin/sh\nprintf '{ask}drawn\\nmore\\033[A'\nkill -9 $$\n"),
+        );
+        let line = "echo line before; agentctl run -i -b codex -P edit --cli-path ./ui; echo \"code $?\"; read -r end";
+        let mut command = desk.program("/bin/sh");
+        command.args(["-c", line]).env("TERM", "xterm");
+        let mut pty = start(command, USUAL);
+        pty.wait_for("code 137");
+        let parser = pty.parsed();
+        let screen = parser.screen();
+        let asked = (
+            screen.alternate_screen(),
+            screen.hide_cursor(),
+            screen.bracketed_paste(),
+            screen.application_cursor(),
+            screen.mouse_protocol_mode(),
+            screen.fgcolor(),
+        );
+        let usual = vt100::Parser::default();
+        let mouse = usual.screen().mouse_protocol_mode();
+        assert_eq!(asked, (false, false, false, false, mouse, vt100::Color::Default));
+        assert!(pty.written().contains("\x1b[<u"), "keys have their usual codes");
+        let contents = screen.contents();
+        assert!(contents.starts_with("line before\n"), "{contents}");
+        assert!(contents.contains("\ncode 137"), "{contents}");
+        assert!(!contents.contains("more"), "what is drawn below is gone: {contents}");
+        pty.send("\r");
+        pty.close();
+    }
+}
