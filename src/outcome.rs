@@ -193,8 +193,16 @@ fn unfinished(facts: &Facts<'_>) -> Failure {
         Ended::IdleTimeout => Failure::new(ErrorKind::IdleTimeout, "Query timed out")
             .hint(resumable(facts, "nothing was written for the whole `--idle-timeout`")),
         Ended::TurnLimit => turn_limit(facts.max_turns),
-        Ended::Signal(signal) => Failure::new(ErrorKind::Interrupted, format!("interrupted by signal {signal}"))
-            .hint(resumable(facts, "it was stopped from outside")),
+        Ended::Signal(signal) => {
+            let failure = Failure::new(
+                ErrorKind::Interrupted,
+                format!("interrupted by {}", signal_name(*signal)),
+            );
+            match facts.tally.session_id {
+                Some(_) => failure.hint("the conversation can be resumed"),
+                None => failure,
+            }
+        }
         Ended::OutputClosed => Failure::new(ErrorKind::Interrupted, "the reader of the output went away"),
         Ended::OutputFailed(message) => Failure::new(ErrorKind::Crashed, message.clone()),
         Ended::RetryLimit => gave_up(facts),
@@ -202,6 +210,16 @@ fn unfinished(facts: &Facts<'_>) -> Failure {
             Some(failure) => failure.clone(),
             None => died(facts.display_name, facts.exit, facts.stderr_tail),
         },
+    }
+}
+
+/// As people know it. The numbers of these are the same everywhere.
+fn signal_name(signal: i32) -> String {
+    match signal {
+        1 => "SIGHUP".to_owned(),
+        SIGINT => "SIGINT".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
     }
 }
 

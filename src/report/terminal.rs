@@ -169,6 +169,7 @@ impl Terminal {
             Some(position) => self.tools.remove(position).1,
             None => sanitize::line(name),
         };
+        self.describe();
         match (ok, denied) {
             (true, _) => self.say(&format!("✓ {label}"), Style::new().dimmed()),
             (false, true) => self.say(&format!("✗ {label} (refused)"), Style::new().red()),

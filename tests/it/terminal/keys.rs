@@ -14,7 +14,11 @@ fn one_interrupt_ends_the_run_with_its_code_and_the_way_to_go_on() {
     let closed = pty.close();
     assert_eq!(closed.status.code(), Some(130));
     assert!(closed.screen.contains("so far"), "{}", closed.screen);
-    assert!(closed.screen.contains("error: "), "{}", closed.screen);
+    assert!(
+        closed.screen.contains("error: interrupted by SIGINT"),
+        "{}",
+        closed.screen
+    );
     assert!(closed.screen.contains("agentctl resume "), "{}", closed.screen);
     assert!(!has_spinner(&closed.screen), "{}", closed.screen);
 }
