@@ -8,10 +8,10 @@ use crate::request::{Permission, Request};
 use crate::session::Store;
 use std::io::IsTerminal;
 
-const NOTE: &str = "\
-note: the agent has full rights: it runs commands and changes files without asking, because a headless run cannot ask
-hint: -P read-only or -P edit limits it; `permission` in the configuration file chooses for good (this is said once)
-";
+const NOTE: &str = "note: the agent has full rights: it runs commands and changes files without asking";
+/// A user interface could ask, and has the same rights all the same.
+const REASON: &str = ", because a headless run cannot ask";
+const HINT: &str = "hint: -P read-only or -P edit limits it; `permission` in the configuration file chooses for good (this is said once)";
 
 /// The note, if it is due: the agent has full rights that its user did not choose, a person may read it, and they have not
 /// been told before. A project chooses for nobody: a stranger's `permission = "full"` would keep people from being told.
@@ -38,6 +38,7 @@ pub fn note(
     }
     let store = environment.state_dir().and_then(|state| Store::open(state).ok());
     if store.is_none_or(|store| store.is_news("full-rights")) {
-        tell(NOTE);
+        let reason = if settings.interactive { "" } else { REASON };
+        tell(&format!("{NOTE}{reason}\n{HINT}\n"));
     }
 }
