@@ -27,6 +27,7 @@ use attempt::{Attempt, Settled};
 use serde_json::Value;
 use stage::Stage;
 use std::cell::Cell;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// Everything that one run needs.
@@ -57,11 +58,17 @@ pub struct Finished {
 
 /// Runs a job to its end. Whatever happens, there is a result, it was reported, and no process is left.
 pub fn run(job: Job<'_>) -> Finished {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime {
+    match runtime() {
         Ok(runtime) => runtime.block_on(converse(job)),
         Err(error) => refuse(job, supervise::shortage(format!("the run cannot start: {error}"))),
     }
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    // Where it has no descriptors for its signals, tokio panics: six are what it takes all in all.
+    let spare = [io::pipe()?, io::pipe()?, io::pipe()?];
+    drop(spare);
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 /// Tells why there is no run.
