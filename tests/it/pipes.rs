@@ -71,6 +71,7 @@ fn output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn a_full_disk_is_told_as_that_however_the_run_ends() {
     let desk = Desk::new();
     const FULL: &str = "error: the output cannot be written: No space left on device";
@@ -100,6 +101,7 @@ fn a_reader_that_has_enough_is_no_failure_of_an_agent_that_is_done() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn a_machine_without_free_descriptors_is_told() {
     let desk = Desk::new();
     let ended = desk.shell("ulimit -n 5; agentctl run -b mock hello");
