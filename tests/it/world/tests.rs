@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::model::{Model, ms};
+#[cfg(target_os = "linux")]
 use crate::wait::eventually;
 
 use super::*;
