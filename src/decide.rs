@@ -148,6 +148,14 @@ fn effort_of(effort: EffortArg) -> Effort {
     }
 }
 
+fn effort_named(name: &str) -> Result<Effort, Failure> {
+    let effort = Effort::ALL.iter().copied().find(|effort| effort.name() == name);
+    effort.ok_or_else(|| {
+        let names: Vec<&str> = Effort::ALL.iter().map(|effort| effort.name()).collect();
+        Failure::usage(format!("there is no effort `{name}`")).hint(format!("use one of {}", names.join(", ")))
+    })
+}
+
 /// The permission level of this name.
 pub fn permission_named(name: &str) -> Result<Permission, Failure> {
     if name == "ask" {
@@ -209,25 +217,28 @@ pub fn decide(
     given: Given,
     backend: &dyn Backend,
 ) -> Result<(Request, RunSettings), Failure> {
+    let is_named = given.is_named;
+    let mut request = request(args, layers, given)?;
+    let strict = layers.strict().copied().unwrap_or(false);
+    let mut warnings = unsupported::settle(&mut request, backend, strict)?;
+    warnings.extend(tools::hold_to_level(&mut request, layers, backend)?);
+    if is_named {
+        warnings.extend(unsupported::name(backend, strict)?);
+    }
+    let settings = settings(args, layers, request.patience.retry_for, warnings)?;
+    Ok((request, settings))
+}
+
+/// What the backend is asked for, whether it has it or not.
+fn request(args: &CommonArgs, layers: &Layers, given: Given) -> Result<Request, Failure> {
     let cwd = given.cwd;
-    let identity = layers.identity().cloned();
-    let prompt = match (&identity, given.first_turn) {
+    let prompt = match (layers.identity(), given.first_turn) {
         (Some(identity), true) => format!("{identity}\n\n{}", given.prompt),
         _ => given.prompt,
     };
-    let effort = layers.effort().map(|name| {
-        Effort::ALL
-            .iter()
-            .copied()
-            .find(|effort| effort.name() == name)
-            .ok_or_else(|| {
-                let names: Vec<&str> = Effort::ALL.iter().map(|effort| effort.name()).collect();
-                Failure::usage(format!("there is no effort `{name}`")).hint(format!("use one of {}", names.join(", ")))
-            })
-    });
     let mut raw_args: Vec<std::ffi::OsString> = layers.args().into_iter().flatten().map(Into::into).collect();
     raw_args.extend(args.raw_args.iter().cloned());
-    let mut request = Request {
+    Ok(Request {
         prompt,
         model: layers.model().filter(|model| !model.is_empty()).cloned(),
         max_turns: Some(layers.max_turns().copied().unwrap_or(DEFAULT_MAX_TURNS)).filter(|turns| *turns > 0),
@@ -241,19 +252,17 @@ pub fn decide(
             .iter()
             .map(|path| attachment(typed(path)))
             .collect::<Result<_, _>>()?,
-        effort: effort.transpose()?,
+        effort: layers.effort().map(|name| effort_named(name)).transpose()?,
         schema: args.schema.as_deref().map(read_schema).transpose()?,
         mcp_servers: mcp_servers(layers, &cwd)?,
         conversation: given.conversation,
-        persistence: if args.ephemeral {
-            Persistence::Ephemeral
-        } else {
-            Persistence::Keep
+        persistence: match args.ephemeral {
+            true => Persistence::Ephemeral,
+            false => Persistence::Keep,
         },
-        prompt_syntax: if args.expand {
-            PromptSyntax::Expand
-        } else {
-            PromptSyntax::Literal
+        prompt_syntax: match args.expand {
+            true => PromptSyntax::Expand,
+            false => PromptSyntax::Literal,
         },
         patience: Patience {
             max_retries: layers.max_retries().copied(),
@@ -262,19 +271,22 @@ pub fn decide(
         options: layers.merged_map(|settings| settings.options.as_ref()),
         raw_args,
         cwd,
-    };
-    let strict = layers.strict().copied().unwrap_or(false);
-    let mut warnings = unsupported::settle(&mut request, backend, strict)?;
-    warnings.extend(tools::hold_to_level(&mut request, layers, backend)?);
-    if given.is_named {
-        warnings.extend(unsupported::name(backend, strict)?);
-    }
-    let settings = RunSettings {
+    })
+}
+
+/// What we do ourselves.
+fn settings(
+    args: &CommonArgs,
+    layers: &Layers,
+    retry_for: Option<Duration>,
+    warnings: Vec<String>,
+) -> Result<RunSettings, Failure> {
+    Ok(RunSettings {
         cli_path: layers.cli_path().cloned(),
         timeout: bounded(layers, "timeout", layers.timeout(), Some(DEFAULT_TIMEOUT))?,
         idle_timeout: bounded(layers, "idle_timeout", layers.idle_timeout(), None)?,
-        retry_for: request.patience.retry_for,
-        identity,
+        retry_for,
+        identity: layers.identity().cloned(),
         env: layers.merged_map(|settings| settings.env.as_ref()),
         env_clear: layers.env_clear().copied().unwrap_or(false),
         env_pass: layers.env_pass().cloned().unwrap_or_default(),
@@ -295,10 +307,9 @@ pub fn decide(
         or_new: args.or_new,
         dry_run: args.dry_run,
         interactive: args.interactive,
-        strict,
+        strict: layers.strict().copied().unwrap_or(false),
         warnings,
-    };
-    Ok((request, settings))
+    })
 }
 
 /// The format that was asked for, before anything else can go wrong: errors are told in it.

@@ -147,18 +147,7 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     if args.interactive && unread && !args.dry_run {
         return Err(Failure::usage("--interactive has no output of its own").hint("leave --output-format out"));
     }
-    let prompt = match (args.interactive, args.prompt_file.as_deref()) {
-        (true, None) => typed.prompt.map(Argument::text).unwrap_or_default().to_owned(),
-        (_, file) => prompt::gather(typed.prompt, file)?,
-    };
-    if prompt.trim().is_empty() && !args.interactive {
-        return Err(
-            Failure::usage("there is no prompt").hint(match args.raw_args.is_empty() {
-                true => "give one as an argument, with --prompt-file, or on standard input",
-                false => "what follows `--` goes to the CLI as it is: put the prompt before it",
-            }),
-        );
-    }
+    let prompt = gathered(typed)?;
     let given = Given {
         prompt,
         conversation: selected.conversation.clone(),
@@ -200,6 +189,24 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
         return super::interactive::run(backend, &request, &settings, &environment, keeper);
     }
     start(backend, request, &settings, &environment, keeper).map(Exit::code)
+}
+
+/// The whole prompt. Only a terminal UI can do without one.
+fn gathered(typed: &Typed<'_>) -> Result<String, Failure> {
+    let args = typed.common;
+    let prompt = match (args.interactive, args.prompt_file.as_deref()) {
+        (true, None) => typed.prompt.map(Argument::text).unwrap_or_default().to_owned(),
+        (_, file) => prompt::gather(typed.prompt, file)?,
+    };
+    if prompt.trim().is_empty() && !args.interactive {
+        return Err(
+            Failure::usage("there is no prompt").hint(match args.raw_args.is_empty() {
+                true => "give one as an argument, with --prompt-file, or on standard input",
+                false => "what follows `--` goes to the CLI as it is: put the prompt before it",
+            }),
+        );
+    }
+    Ok(prompt)
 }
 
 fn select(

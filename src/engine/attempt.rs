@@ -180,18 +180,44 @@ impl Attempt<'_> {
         Ok((scratch, with))
     }
 
+    fn recorder(&self, request: &Request) -> Result<Option<Recorder>, Failure> {
+        let Some(path) = &self.settings.record else {
+            return Ok(None);
+        };
+        Recorder::begin(path, self.recorded.get(), self.backend.name(), &request.conversation).map(Some)
+    }
+
+    fn rules<'r>(&'r self, request: &'r Request) -> Rules<'r> {
+        let emulated = self.backend.capabilities().of(Feature::MaxTurns).level == SupportLevel::Emulated;
+        Rules {
+            display_name: self.backend.display_name(),
+            conversation: &request.conversation,
+            max_turns: request.max_turns.filter(|_| emulated),
+            retry_for: self.settings.retry_for,
+            max_retries: request.patience.max_retries,
+            or_new: self.settings.or_new,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            // Of the whole run, however many processes it takes.
+            timeout: self
+                .settings
+                .timeout
+                .map(|all| all.saturating_sub(self.begun.elapsed())),
+            idle_timeout: self.settings.idle_timeout,
+            ..Limits::default()
+        }
+    }
+
     /// Starts the CLI and drives it to its end.
     async fn process(&self, request: &Request, stage: &mut Stage<'_>, round: Round) -> Result<Start, Failure> {
         let (mut scratch, prepared) = self.prepared(request)?;
         let Prepared { plan, site } = prepared;
         let env = site.env;
-        let warnings: Vec<String> = self
-            .settings
-            .warnings
-            .iter()
-            .cloned()
-            .chain(plan.warnings.clone())
-            .collect();
+        let mut warnings = self.settings.warnings.clone();
+        warnings.extend(plan.warnings.iter().cloned());
         for message in warnings.iter().filter(|_| round.restart == 0) {
             stage.warn(message.clone());
         }
@@ -201,47 +227,24 @@ impl Attempt<'_> {
             let command = shell::command_line(&plan.launch, &self.settings.env, mask);
             stage.progress.trace("+", &command);
         }
-        let recorder = self
-            .settings
-            .record
-            .as_deref()
-            .map(|path| Recorder::begin(path, self.recorded.get(), self.backend.name(), &request.conversation))
-            .transpose()?;
-        let emulated = self.backend.capabilities().of(Feature::MaxTurns).level == SupportLevel::Emulated;
-        let rules = Rules {
-            display_name: self.backend.display_name(),
-            conversation: &request.conversation,
-            max_turns: request.max_turns.filter(|_| emulated),
-            retry_for: self.settings.retry_for,
-            max_retries: request.patience.max_retries,
-            or_new: self.settings.or_new,
-        };
-        let limits = Limits {
-            // Of the whole run, however many processes it takes.
-            timeout: self
-                .settings
-                .timeout
-                .map(|all| all.saturating_sub(self.begun.elapsed())),
-            idle_timeout: self.settings.idle_timeout,
-            ..Limits::default()
-        };
+        let mut recorder = self.recorder(request)?;
+        if let (Some(recorder), Stdin::Bytes(bytes) | Stdin::Held(bytes)) = (&mut recorder, &plan.launch.stdin) {
+            recorder.stdin(bytes);
+        }
         // The lock outlives us in the guard process, so that nobody else goes on while something of this run lives.
         let lock = stage
             .keeper
             .as_ref()
             .and_then(|keeper| keeper.guard().file()?.try_clone().ok());
-        let mut driver = RunDriver::new(self.backend.protocol(request), stage, rules);
+        let mut driver = RunDriver::new(self.backend.protocol(request), stage, self.rules(request));
         driver.mask = mask.as_ref();
         driver.raw_events = self.settings.raw_events;
         driver.recorder = recorder;
-        if let (Some(recorder), Stdin::Bytes(bytes) | Stdin::Held(bytes)) = (&mut driver.recorder, &plan.launch.stdin) {
-            recorder.stdin(bytes);
-        }
         driver.stage.flush();
         let run = supervise::Run {
             launch: &plan.launch,
             env: &env,
-            limits: &limits,
+            limits: &self.limits(),
             signals: self.signals,
             keep_open: lock.as_ref(),
             scratch: Some(&mut scratch),
@@ -268,7 +271,6 @@ impl Attempt<'_> {
             return Ok(Start::InVain(failure));
         }
         self.recorded.set(self.recorded.get() + 1);
-        let mut warnings = warnings;
         warnings.extend(recorder.and_then(|recorder| recorder.finish(ending.exit)));
         Ok(Start::Ran(Box::new(Ran {
             tally,

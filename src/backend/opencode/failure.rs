@@ -8,6 +8,78 @@ const MODELS_HINT: &str =
     "`opencode models` lists what is there; a provider shows only after `opencode auth login` or with its API key set";
 const RETRY_HINT: &str = "the conversation can be resumed later";
 
+/// Words in lower case, and the kind of failure that they stand for; the first that is found counts.
+const KINDS: &[(ErrorKind, &[&str])] = &[
+    (
+        ErrorKind::InvalidRequest,
+        &[
+            "model not found",
+            "modelnotfound",
+            "command not found",
+            "agent not found",
+        ],
+    ),
+    (
+        ErrorKind::Auth,
+        &[
+            "401",
+            "403",
+            "unauthorized",
+            "unauthenticated",
+            "authentication",
+            "api key",
+            "api-key",
+            "apikey",
+            "forbidden",
+            "invalid token",
+            "expired token",
+        ],
+    ),
+    (
+        ErrorKind::RateLimit,
+        &[
+            "429",
+            "rate limit",
+            "rate_limit",
+            "rate-limit",
+            "too many requests",
+            "quota",
+            "usage limit",
+        ],
+    ),
+    (
+        ErrorKind::Overloaded,
+        &[
+            "overloaded",
+            "unavailable",
+            "(500)",
+            "502",
+            "503",
+            "504",
+            "529",
+            "internal server error",
+            "server_error",
+        ],
+    ),
+    (
+        ErrorKind::Network,
+        &[
+            "cannot connect",
+            "unable to connect",
+            "connection",
+            "network",
+            "socket",
+            "timed out",
+            "timeout",
+            "fetch failed",
+            "econn",
+            "enotfound",
+            "eai_again",
+            "terminated",
+        ],
+    ),
+];
+
 /// The failure that an `error` event tells.
 pub fn of_event(error: &ErrorBody<'_>) -> Failure {
     let data = &error.data;
@@ -64,76 +136,6 @@ fn with_hint(failure: Failure) -> Failure {
 
 /// The kind that a text stands for.
 fn of_text(text: &str) -> ErrorKind {
-    const KINDS: &[(ErrorKind, &[&str])] = &[
-        (
-            ErrorKind::InvalidRequest,
-            &[
-                "model not found",
-                "modelnotfound",
-                "command not found",
-                "agent not found",
-            ],
-        ),
-        (
-            ErrorKind::Auth,
-            &[
-                "401",
-                "403",
-                "unauthorized",
-                "unauthenticated",
-                "authentication",
-                "api key",
-                "api-key",
-                "apikey",
-                "forbidden",
-                "invalid token",
-                "expired token",
-            ],
-        ),
-        (
-            ErrorKind::RateLimit,
-            &[
-                "429",
-                "rate limit",
-                "rate_limit",
-                "rate-limit",
-                "too many requests",
-                "quota",
-                "usage limit",
-            ],
-        ),
-        (
-            ErrorKind::Overloaded,
-            &[
-                "overloaded",
-                "unavailable",
-                "(500)",
-                "502",
-                "503",
-                "504",
-                "529",
-                "internal server error",
-                "server_error",
-            ],
-        ),
-        (
-            ErrorKind::Network,
-            &[
-                "cannot connect",
-                "unable to connect",
-                "connection",
-                "network",
-                "socket",
-                "timed out",
-                "timeout",
-                "fetch failed",
-                "econn",
-                "enotfound",
-                "eai_again",
-                "terminated",
-            ],
-        ),
-    ];
     if speaks_of_length(text) {
         return ErrorKind::ContextLength;
     }
