@@ -134,7 +134,7 @@ const LIMITS: &str = "Limits";
 const PROCESS: &str = "Process";
 const OUTPUT: &str = "Output";
 
-/// The one flag set of `run` and `resume`.
+// The one flag set of `run` and `resume`. As a doc comment this would take the place of what each of them is for.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
     /// Which agent to run [env: AGENT_BACKEND] [default: claude]
