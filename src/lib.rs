@@ -73,27 +73,23 @@ pub fn main() -> ExitCode {
 
 /// Tells why a command line cannot be run; help and version are such reasons too.
 fn refuse(error: clap::Error, args: &[OsString]) -> ExitCode {
+    if !error.use_stderr() {
+        return command::topics::print_asked_for(&error).into();
+    }
     let (mut error, args) = shown(error, args);
     let advice = cli::advise(&mut error, &args);
-    let printed = error.print();
+    // Whoever reads no errors still gets the exit code.
+    let _ = error.print();
     if let Some(advice) = advice {
         report::tell(&format!("hint: {advice}\n"));
     }
-    // Help and version are no errors; a closed pipe is not ours to complain about.
-    match (error.use_stderr(), printed) {
-        (true, _) => exit::Exit::Usage.into(),
-        (false, Err(why)) if why.kind() != std::io::ErrorKind::BrokenPipe => {
-            report::tell(&format!("error: the output cannot be written: {why}\n"));
-            exit::Exit::AgentFailed.into()
-        }
-        (false, _) => exit::Exit::Success.into(),
-    }
+    exit::Exit::Usage.into()
 }
 
 /// A terminal must not obey what a stranger put into an argument, and clap repeats it: there the same error is made from
 /// harmless words.
 fn shown(error: clap::Error, args: &[OsString]) -> (clap::Error, Vec<OsString>) {
-    let harmless: Vec<OsString> = match error.use_stderr() && std::io::stderr().is_terminal() {
+    let harmless: Vec<OsString> = match std::io::stderr().is_terminal() {
         true => args.iter().map(|arg| report::harmless_word(arg)).collect(),
         false => args.to_vec(),
     };

@@ -1,12 +1,13 @@
 //! `agentctl help TOPIC`: what a flag's own help is too short for.
 
-use super::{print, put};
+use super::{complain, print, put};
 use crate::backend::mock::DIRECTIVES;
 use crate::cli;
 use crate::config::VARIABLES;
 use crate::error::{ErrorKind, Failure};
 use crate::exit::Exit;
 use crate::suggest;
+use clap::builder::StyledStr;
 
 pub const TOPICS: &[&str] = &["exit-codes", "environment", "json", "mock"];
 
@@ -49,12 +50,20 @@ fn command_help(words: &[String]) -> Result<Exit, Failure> {
             }
         };
     }
-    let text = command.render_help();
-    // Colours are for a terminal that wants them.
+    page(&command.render_help())
+}
+
+/// Prints a page of help at once; colours are for a terminal that wants them.
+fn page(text: &StyledStr) -> Result<Exit, Failure> {
     match anstream::AutoStream::choice(&std::io::stdout()) {
         anstream::ColorChoice::Never => print(text.to_string().as_bytes()),
         _ => put(text.ansi().to_string().as_bytes()),
     }
+}
+
+/// Prints what `--help` or `--version` asked for.
+pub fn print_asked_for(asked: &clap::Error) -> Exit {
+    page(&asked.render()).unwrap_or_else(|failure| complain(&failure))
 }
 
 fn exit_codes() -> String {
