@@ -2,6 +2,9 @@
 
 pub mod tools;
 mod unsupported;
+mod values;
+
+pub use values::{asked_by, located, mistakes};
 
 use crate::backend::Backend;
 use crate::cli::{ColorArg, CommonArgs, EffortArg, OutputFormat};
@@ -11,10 +14,11 @@ use crate::request::{
     Attachment, AttachmentKind, Conversation, Effort, Patience, Permission, Persistence, Placement, PromptSyntax,
     Request, System,
 };
-use crate::{directory, duration, locate, mcp, suggest};
+use crate::{directory, locate, mcp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use values::{asked, bounded};
 
 /// What is decided about a run besides what the backend is asked: limits, output, bookkeeping.
 #[derive(Clone, Debug, Default)]
@@ -148,38 +152,6 @@ fn effort_of(effort: EffortArg) -> Effort {
     }
 }
 
-fn effort_named(name: &str) -> Result<Effort, Failure> {
-    let effort = Effort::ALL.iter().copied().find(|effort| effort.name() == name);
-    effort.ok_or_else(|| {
-        let names: Vec<&str> = Effort::ALL.iter().map(|effort| effort.name()).collect();
-        Failure::usage(format!("there is no effort `{name}`")).hint(format!("use one of {}", names.join(", ")))
-    })
-}
-
-/// The permission level of this name.
-pub fn permission_named(name: &str) -> Result<Permission, Failure> {
-    if name == "ask" {
-        return Err(Failure::usage(
-            "the permission level `ask` is reserved: approvals over the CLIs' own protocols are not built yet",
-        )
-        .hint("use read-only, edit or full"));
-    }
-    Permission::ALL
-        .iter()
-        .copied()
-        .find(|level| level.name() == name)
-        .ok_or_else(|| {
-            let names: Vec<&str> = Permission::ALL.iter().map(|level| level.name()).collect();
-            let failure = Failure::usage(format!("there is no permission level `{name}`"));
-            match suggest::closest(name, &names) {
-                Some(similar) => failure.hint(format!(
-                    "did you mean `{similar}`? The levels are read-only, edit and full"
-                )),
-                None => failure.hint("use read-only, edit or full"),
-            }
-        })
-}
-
 /// The level that the layers come to. A project may only lower what the layers under the flags say; a flag is the
 /// user's own will, whatever the project says.
 pub fn permission_of(layers: &Layers) -> Result<Permission, Failure> {
@@ -189,7 +161,8 @@ pub fn permission_of(layers: &Layers) -> Result<Permission, Failure> {
         let Some(name) = &layer.settings.permission else {
             continue;
         };
-        let asked = permission_named(name)?;
+        let origin = layer.origin_of("permission");
+        let asked = values::permission(name).map_err(|failure| located(failure, Some(origin), "permission"))?;
         match layer.origin {
             Origin::Project(_) => ceiling = asked,
             Origin::Flag => return Ok(asked),
@@ -243,8 +216,10 @@ fn request(args: &CommonArgs, layers: &Layers, given: Given) -> Result<Request, 
         model: layers.model().filter(|model| !model.is_empty()).cloned(),
         max_turns: Some(layers.max_turns().copied().unwrap_or(DEFAULT_MAX_TURNS)).filter(|turns| *turns > 0),
         permission: permission_of(layers)?,
-        allow_tools: tools::rules(layers.allow_tools().into_iter().flatten().cloned(), "--allow-tool")?,
-        deny_tools: tools::rules(layers.all_denied_tools(), "--deny-tool")?,
+        allow_tools: tools::rules(layers.allow_tools().into_iter().flatten().cloned())
+            .map_err(|failure| asked(failure, layers, "allow_tools", "--allow-tool"))?,
+        deny_tools: tools::rules(layers.all_denied_tools())
+            .map_err(|failure| asked(failure, layers, "deny_tools", "--deny-tool"))?,
         system: system(layers, &cwd)?,
         add_dirs: add_dirs(layers, &cwd)?,
         attachments: args
@@ -252,7 +227,10 @@ fn request(args: &CommonArgs, layers: &Layers, given: Given) -> Result<Request, 
             .iter()
             .map(|path| attachment(typed(path)))
             .collect::<Result<_, _>>()?,
-        effort: layers.effort().map(|name| effort_named(name)).transpose()?,
+        effort: layers
+            .effort()
+            .map(|name| configured(layers, "effort", values::effort(name)))
+            .transpose()?,
         schema: args.schema.as_deref().map(read_schema).transpose()?,
         mcp_servers: mcp_servers(layers, &cwd)?,
         conversation: given.conversation,
@@ -314,46 +292,24 @@ fn settings(
 
 /// The format that was asked for, before anything else can go wrong: errors are told in it.
 pub fn output_format(args: &CommonArgs, layers: &Layers) -> Result<OutputFormat, Failure> {
-    use clap::ValueEnum as _;
     match (args.output_format, layers.output_format()) {
         (Some(format), _) => Ok(format),
-        (None, Some(name)) => OutputFormat::from_str(name, false).map_err(|_| {
-            Failure::usage(format!("there is no output format `{name}`")).hint("use text, json or stream-json")
-        }),
+        (None, Some(name)) => configured(layers, "output_format", values::output_format(name)),
         (None, None) => Ok(OutputFormat::Text),
     }
 }
 
 fn color(args: &CommonArgs, layers: &Layers) -> Result<ColorArg, Failure> {
-    use clap::ValueEnum as _;
     match (args.color, layers.color()) {
         (Some(color), _) => Ok(color),
-        (None, Some(name)) => ColorArg::from_str(name, false)
-            .map_err(|_| Failure::usage(format!("there is no colour mode `{name}`")).hint("use auto, always or never")),
+        (None, Some(name)) => configured(layers, "color", values::color(name)),
         (None, None) => Ok(ColorArg::Auto),
     }
 }
 
-/// Who set a value, for complaining about it: the flag, or the key with its origin.
-pub fn asked_by(layers: &Layers, key: &str, flag: &str) -> String {
-    match layers.origin(key) {
-        None | Some(Origin::Flag) => flag.to_owned(),
-        Some(origin) => format!("`{key}` ({origin})"),
-    }
-}
-
-/// A duration of which zero means none. `key` is what it is called in a file; the flag has the same name.
-fn bounded(
-    layers: &Layers,
-    key: &str,
-    value: Option<&String>,
-    default: Option<Duration>,
-) -> Result<Option<Duration>, Failure> {
-    let Some(text) = value else { return Ok(default) };
-    duration::parse(text).map_err(|why| {
-        let flag = format!("--{}", key.replace('_', "-"));
-        Failure::usage(format!("{}: {why}", asked_by(layers, key, &flag)))
-    })
+/// What a text came to, or where the text stands that comes to nothing.
+fn configured<T>(layers: &Layers, key: &str, value: Result<T, Failure>) -> Result<T, Failure> {
+    value.map_err(|failure| located(failure, layers.origin(key), key))
 }
 
 fn system(layers: &Layers, cwd: &Path) -> Result<Option<System>, Failure> {

@@ -56,8 +56,10 @@ struct ValueView {
 fn show(environment: Environment, cwd: &Path, profile: Option<&str>, form: Form) -> Result<Exit, Failure> {
     let config = Config::load(environment, cwd)?;
     warn(&config.warnings);
-    crate::catalog::Catalog::of(&config)?;
+    let catalog = crate::catalog::Catalog::of(&config)?;
     let (mut layers, backend) = config.layers(profile, None)?;
+    let mistakes = layers.0.iter().flat_map(|layer| decide::mistakes(layer, &catalog));
+    warn(&mistakes.map(|failure| failure.message).collect::<Vec<_>>());
     layers
         .0
         .insert(0, Layer::new(decide::default_settings(&backend), Origin::Default));
@@ -205,7 +207,17 @@ mod tests {
         for (key, _) in KEYS {
             assert!(set.get(key).is_some(), "{key} is not in the template");
         }
-        assert!(crate::catalog::Catalog::of(&config).unwrap().find("qwen").is_ok());
+        let sections = serde_json::to_value(crate::config::BackendSection::default()).unwrap();
+        for key in sections.as_object().unwrap().keys() {
+            assert!(
+                TEMPLATE.contains(&format!("\n#{key} = ")),
+                "{key} is not in the template"
+            );
+        }
+        let catalog = crate::catalog::Catalog::of(&config).unwrap();
+        for name in ["qwen", "mine"] {
+            assert!(catalog.find(name).is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::catalog::Catalog;
 use crate::cli::DoctorArgs;
 use crate::config::{Config, DEFAULT_BACKEND, Environment, Selected};
 use crate::doctor::{
-    BackendReport, Check, CheckStatus, DoctorReport, OwnReport, SCHEMA, Scope, ask_live, examine, exit_of, ourselves,
-    together,
+    BackendReport, Check, CheckStatus, DoctorReport, Mistakes, OwnReport, SCHEMA, Scope, ask_live, examine, exit_of,
+    ourselves, together,
 };
 use crate::duration;
 use crate::error::{ErrorKind, Failure};
@@ -42,11 +42,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             live(*backend, report, &surroundings, &environment, &cwd);
         }
     }
-    let config = match &surroundings.broken {
-        None => Ok(surroundings.config.warnings.as_slice()),
-        Some(failure) => Err(failure),
-    };
-    let own = ourselves(&environment, config);
+    let own = ourselves(&environment, &surroundings.told, &surroundings.config.warnings);
     let exit = exit(&own, &reports, args.backends.is_empty());
     let report = DoctorReport {
         schema: SCHEMA,
@@ -71,7 +67,8 @@ struct Surroundings {
     default: String,
     /// The one backend that variables for "the selected one" are about.
     selected: String,
-    broken: Option<Failure>,
+    /// What the configuration came to.
+    told: Result<Mistakes, Failure>,
 }
 
 impl Surroundings {
@@ -79,11 +76,11 @@ impl Surroundings {
         let loaded = Config::load(environment.clone(), cwd).and_then(|config| {
             let catalog = Catalog::of(&config)?;
             let (layers, default) = config.layers(None, None)?;
-            crate::decide::permission_of(&layers)?;
-            Ok((config, catalog, default))
+            let mistakes = Mistakes::of(&config, &catalog, &layers);
+            Ok((config, catalog, default, mistakes))
         });
-        let (config, catalog, default, broken) = match loaded {
-            Ok((config, catalog, default)) => (config, catalog, default, None),
+        let (config, catalog, default, told) = match loaded {
+            Ok((config, catalog, default, mistakes)) => (config, catalog, default, Ok(mistakes)),
             Err(failure) => {
                 let config = Config {
                     path: environment.config_path(),
@@ -92,7 +89,7 @@ impl Surroundings {
                 };
                 let default = environment.get("AGENT_BACKEND");
                 let default = default.unwrap_or_else(|| DEFAULT_BACKEND.to_owned());
-                (config, Catalog::default(), default, Some(failure))
+                (config, Catalog::default(), default, Err(failure))
             }
         };
         let selected = match named {
@@ -104,7 +101,7 @@ impl Surroundings {
             catalog,
             default,
             selected,
-            broken,
+            told,
         }
     }
 

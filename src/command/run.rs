@@ -294,7 +294,9 @@ fn with_session<'c>(
         }
         layers.0.insert(below, layer);
     }
-    Ok((catalog.find(&name)?, layers))
+    let found = catalog.find(&name);
+    let backend = found.map_err(|failure| decide::located(failure, layers.origin("backend"), "backend"))?;
+    Ok((backend, layers))
 }
 
 fn own_directory(args: &CommonArgs, selected: &Selected, here: &Path) -> PathBuf {

@@ -5,7 +5,7 @@ use super::settings::{KEYS, PROJECT_KEYS, Settings};
 use crate::error::Failure;
 use crate::owner;
 use crate::suggest::closest;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub struct ConfigFile {
 }
 
 /// `[backends.NAME]`: settings of a built-in backend, or the declaration of one's own.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackendSection {
     pub path: Option<PathBuf>,

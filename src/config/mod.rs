@@ -91,10 +91,25 @@ impl Config {
             layers.0.insert(environment_at, path);
         }
         if let Some(section) = self.file.backends.get(&backend) {
-            let origin = Origin::Backend(self.path.clone(), backend.clone());
-            layers.0.insert(1, Layer::new(section.settings(), origin));
+            layers.0.insert(1, self.section(&backend, section));
         }
         Ok((layers, backend))
+    }
+
+    fn section(&self, backend: &str, section: &BackendSection) -> Layer {
+        let origin = Origin::Backend(self.path.clone(), backend.to_owned());
+        Layer::new(section.settings(), origin)
+    }
+
+    /// What the sections of the file say that only some runs use: those with a certain backend or profile.
+    pub fn sections(&self) -> impl Iterator<Item = Layer> {
+        let backends = self.file.backends.iter();
+        let backends = backends.map(|(name, section)| self.section(name, section));
+        let profiles = self.file.profiles.iter().map(|(name, settings)| {
+            let origin = Origin::Profile(self.path.clone(), name.clone());
+            Layer::new(settings.clone(), origin)
+        });
+        backends.chain(profiles)
     }
 }
 

@@ -7,9 +7,9 @@ use crate::request::{Permission, Request};
 use crate::tool::{ToolKind, ToolRule};
 
 /// The rules that texts stand for.
-pub fn rules(texts: impl IntoIterator<Item = String>, flag: &str) -> Result<Vec<ToolRule>, Failure> {
+pub fn rules(texts: impl IntoIterator<Item = String>) -> Result<Vec<ToolRule>, Failure> {
     let rule = |text: String| match text.trim().is_empty() {
-        true => Err(Failure::usage(format!("{flag}: the tool has no name")).hint("is a variable not set?")),
+        true => Err(Failure::usage("the tool has no name").hint("is a variable not set?")),
         false => Ok(ToolRule::from(text)),
     };
     texts.into_iter().map(rule).collect()

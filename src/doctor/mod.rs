@@ -19,6 +19,6 @@ pub use cause::probable_cause;
 pub use examine::{Scope, examine};
 pub use live::ask_live;
 pub use look::Look;
-pub use ourselves::ourselves;
+pub use ourselves::{Mistakes, ourselves};
 pub use report::{BackendReport, Check, CheckStatus, DoctorReport, LiveReport, OwnReport, SCHEMA, exit_of};
 pub use together::together;

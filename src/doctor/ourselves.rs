@@ -2,7 +2,9 @@
 
 use super::judge::is_writable;
 use super::report::Check;
-use crate::config::{Environment, VARIABLES};
+use crate::catalog::Catalog;
+use crate::config::{Config, Environment, Layer, Layers, VARIABLES};
+use crate::decide;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::session::{Filter, Store};
@@ -11,36 +13,70 @@ use crate::supervise::environment::nested_variables;
 use crate::supervise::{Scratch, no_scratch};
 use std::path::Path;
 
-/// What is to be said about agentctl. `config` is what reading the configuration came to: warnings, or a failure.
-pub fn ourselves(environment: &Environment, config: Result<&[String], &Failure>) -> Vec<Check> {
-    let mut checks = vec![configuration(environment, config.map(|_| ()))];
-    checks.extend(
-        config
-            .unwrap_or_default()
-            .iter()
-            .map(|why| Check::warning("config", why.clone())),
-    );
+/// Values of a configuration that can be read and still stand for nothing.
+#[derive(Debug)]
+pub struct Mistakes {
+    /// No run gets past them, unless a flag goes above.
+    everywhere: Vec<Failure>,
+    /// Only runs with a certain backend or profile meet them.
+    somewhere: Vec<Failure>,
+}
+
+impl Mistakes {
+    /// `layers` are those of a run without any flags.
+    pub fn of(config: &Config, catalog: &Catalog, layers: &Layers) -> Self {
+        let used = |section: &Layer| layers.0.iter().any(|layer| layer.origin == section.origin);
+        let of = |layer: &Layer| decide::mistakes(layer, catalog);
+        Self {
+            everywhere: layers.0.iter().flat_map(of).collect(),
+            somewhere: config
+                .sections()
+                .filter(|section| !used(section))
+                .flat_map(|section| of(&section))
+                .collect(),
+        }
+    }
+}
+
+/// What is to be said about agentctl. `config` is what reading the configuration came to, besides warnings.
+pub fn ourselves(environment: &Environment, config: &Result<Mistakes, Failure>, warnings: &[String]) -> Vec<Check> {
+    let mut checks = configuration(environment, config);
+    checks.extend(warnings.iter().map(|why| Check::warning("config", why.clone())));
     checks.extend(state(environment));
     checks.extend(private_files());
     checks.extend(variables(environment));
     checks
 }
 
-fn configuration(environment: &Environment, config: Result<(), &Failure>) -> Check {
+fn configuration(environment: &Environment, config: &Result<Mistakes, Failure>) -> Vec<Check> {
     let path = environment.config_path();
-    match config {
-        Err(failure) => {
-            let check = Check::failure("config", Exit::Usage, failure.message.clone());
-            check.hint(
-                failure
-                    .hint
-                    .clone()
-                    .unwrap_or_else(|| format!("edit {}", path.display())),
-            )
-        }
-        Ok(()) if path.is_file() => Check::ok("config", path.display().to_string()),
-        Ok(()) => Check::ok("config", format!("none; {} would be read", path.display())),
+    let hinted = |check: Check, failure: &Failure| {
+        let hint = failure.hint.clone();
+        check.hint(hint.unwrap_or_else(|| format!("edit {}", path.display())))
+    };
+    let failed = |failure: &Failure| {
+        let check = Check::failure("config", Exit::Usage, failure.message.clone());
+        hinted(check, failure)
+    };
+    let mistakes = match config {
+        Ok(mistakes) => mistakes,
+        Err(failure) => return vec![failed(failure)],
+    };
+    let mut checks: Vec<Check> = mistakes.everywhere.iter().map(failed).collect();
+    if checks.is_empty() {
+        checks.push(Check::ok(
+            "config",
+            match path.is_file() {
+                true => path.display().to_string(),
+                false => format!("none; {} would be read", path.display()),
+            },
+        ));
     }
+    checks.extend(mistakes.somewhere.iter().map(|failure| {
+        let check = Check::warning("config", failure.message.clone());
+        hinted(check, failure)
+    }));
+    checks
 }
 
 fn state(environment: &Environment) -> Vec<Check> {

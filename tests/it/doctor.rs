@@ -210,6 +210,64 @@ fn an_error_in_the_configuration_is_told_with_its_line_and_the_rest_is_examined_
 }
 
 #[test]
+fn a_value_that_stands_for_nothing_is_told_with_its_place_whatever_run_would_meet_it() {
+    let model = Model::start();
+    let mut world = World::new(&model);
+    let file = world.scratch().join("config.toml");
+    world.set_env("AGENTCTL_CONFIG", &file.display().to_string());
+    let about = |outcome: &Outcome<'_>, status: &str| -> Vec<String> {
+        let checks = own_checks(outcome).into_iter();
+        let checks = checks.filter(|check| check["id"] == "config" && check["status"] == status);
+        checks
+            .map(|check| check["message"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    for (key, value) in [
+        ("backend", "clade"),
+        ("effort", "hihg"),
+        ("permission", "edti"),
+        ("output_format", "jsn"),
+        ("color", "sometimes"),
+        ("timeout", "soon"),
+        ("idle_timeout", "soon"),
+        ("retry_for", "soon"),
+        ("wait", "soon"),
+    ] {
+        let section = format!("{key} = \"{value}\"\n");
+        fs::write(&file, format!("[defaults]\n{section}")).unwrap();
+        let outcome = world.agentctl(["doctor", "mock", "--json"]).run().exits(2);
+        let told = about(&outcome, "failure").join("\n");
+        outcome.check(
+            told.contains(&format!("`{key}`")) && told.contains(value) && told.contains("[defaults]"),
+            &format!("{section} is told with its place, not as {told}"),
+        );
+        // The run says so too; --wait is for conversations that are taken.
+        if key != "wait" {
+            let run = ["run", "-b", "mock", "hi"];
+            let args = if key == "backend" {
+                ["run", "--ephemeral", "--", "hi"]
+            } else {
+                run
+            };
+            let outcome = world.agentctl(args).stdin("hi").run().exits(2);
+            outcome.stderr_has(&format!("`{key}` ({} [defaults])", file.display()));
+        }
+        fs::write(&file, format!("[profiles.slip]\n{section}")).unwrap();
+        let outcome = world.agentctl(["doctor", "mock", "--json"]).run().exits(0);
+        let told = about(&outcome, "warning").join("\n");
+        outcome.check(
+            told.contains(value) && told.contains("[profiles.slip]"),
+            &format!("a profile with {section} is a warning with its place, not {told}"),
+        );
+    }
+    fs::write(&file, "").unwrap();
+    world.set_env("AGENT_BACKEND", "clade");
+    let outcome = world.agentctl(["doctor", "mock", "--json"]).run().exits(2);
+    let told = about(&outcome, "failure").join("\n");
+    outcome.check(told.contains("environment AGENT_BACKEND"), "the variable is named");
+}
+
+#[test]
 fn a_state_directory_that_is_no_directory_or_open_to_others() {
     let model = Model::start();
     let world = World::new(&model);

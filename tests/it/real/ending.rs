@@ -135,6 +135,8 @@ fn killed_during_a_tool(cli: Cli) {
     model.push(text("let me see").and(shell(command)));
     let running = run(&world, cli).stdin("start it").spawn();
     eventually("the tool is at work", LONG, || started.exists());
+    // The CLIs write down what was said a moment after they heard it, and nobody asks them to hurry: the kill hits all.
+    std::thread::sleep(Duration::from_secs(2));
     running.signal(Signal::KILL);
     let outcome = running.wait();
     outcome.check(outcome.signal() == Some(9), "agentctl was killed");
