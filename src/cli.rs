@@ -2,6 +2,7 @@
 //! only what is made from it (completions, man pages) and the names of its values know clap.
 
 mod advice;
+mod foreign;
 mod help;
 
 pub use advice::advise;

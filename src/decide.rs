@@ -63,6 +63,8 @@ const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(5 * 60);
 /// How long a run waits for another one of the same conversation.
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(10 * 60);
 const SYSTEM_LIMIT: usize = 4 * 1024 * 1024;
+/// What Codex' `-s` takes. Who types that here means to limit the agent, and it would have full rights.
+const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
 
 /// The defaults, for showing them: the code that decides has them by itself.
 pub fn default_settings(backend: &str) -> Settings {
@@ -321,6 +323,12 @@ fn system(layers: &Layers, cwd: &Path) -> Result<Option<System>, Failure> {
         .find(|layer| layer.settings.system.is_some() || layer.settings.system_file.is_some());
     let Some(layer) = strongest else { return Ok(None) };
     let text = match (&layer.settings.system, &layer.settings.system_file) {
+        (Some(text), _) if layer.origin == Origin::Flag && SANDBOXES.contains(&text.as_str()) => {
+            return Err(
+                Failure::usage(format!("-s is the system prompt here, and `{text}` is none"))
+                    .hint("for what an agent may do: -P read-only, -P edit or -P full"),
+            );
+        }
         (Some(text), _) => text.clone(),
         (None, Some(path)) => read_text(&cwd.join(path), "the system prompt")?,
         (None, None) => return Ok(None),

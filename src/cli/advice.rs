@@ -1,67 +1,9 @@
 //! What to try instead of a command line that was refused, where clap has no idea or a misleading one.
 
-use super::command;
+use super::{command, foreign};
 use crate::suggest;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
-
-/// Words that other programs use for a command of ours, with the group that they were typed in.
-const SYNONYMS: &[(&str, &[&str], &str)] = &[
-    ("", &["ls", "list"], "sessions list"),
-    ("", &["rm", "remove", "delete", "forget"], "sessions rm"),
-    ("", &["exec", "ask", "prompt", "start"], "run"),
-    ("", &["continue"], "resume"),
-    ("", &["version"], "--version"),
-    ("sessions", &["help"], "help sessions"),
-    ("config", &["help"], "help config"),
-    ("sessions", &["ls"], "sessions list"),
-    ("sessions", &["forget", "delete", "remove"], "sessions rm"),
-    ("sessions", &["get"], "sessions show"),
-    ("config", &["get", "list", "ls"], "config show"),
-    ("config", &["edit"], "config path"),
-];
-
-/// Options of the CLIs for which a run has another form, or needs none.
-const OPTIONS: &[(&[&str], &str)] = &[
-    (&["--json", "--format"], "for JSON: -o json, or -o stream-json"),
-    (
-        &["--print", "-p", "--exec"],
-        "a run prints the answer by itself: agentctl run \"PROMPT\"",
-    ),
-    (
-        &["--continue", "-c", "--last"],
-        "to go on with the last conversation: agentctl resume --last",
-    ),
-    (
-        &["--resume", "-r"],
-        "to go on with a conversation: agentctl resume SESSION",
-    ),
-    (
-        &[
-            "--yolo",
-            "--full-auto",
-            "--dangerously-skip-permissions",
-            "--dangerously-bypass-approvals-and-sandbox",
-        ],
-        "an agent has full rights unless --permission says less",
-    ),
-    (
-        &["--sandbox", "--approval-mode", "--ask-for-approval"],
-        "for what an agent may do: --permission LEVEL",
-    ),
-    (
-        &["--append-system-prompt", "--system-prompt"],
-        "for the system prompt: --system TEXT, with --system-replace in the place of the CLI's own",
-    ),
-    (&["--agent"], "to choose an agent: --backend NAME"),
-    (&["--cd", "--dir"], "for the directory: --cwd DIR"),
-    (
-        &["--image", "--file"],
-        "for a file that goes with the prompt: --attach FILE; for a prompt in a file: --prompt-file FILE",
-    ),
-    (&["--tools"], "for tools: --allow-tool TOOL"),
-    (&["--name"], "for a conversation with a name: --session NAME"),
-];
 
 /// Options whose value must be joined to them, because they also mean something without one.
 const JOINED: &[&str] = &["--marker", "--wait"];
@@ -78,13 +20,12 @@ pub fn advise(error: &mut clap::Error, args: &[OsString]) -> Option<String> {
         let known = error.get(ContextKind::SuggestedSubcommand).is_some();
         return synonym.or_else(|| another_command(&typed, &words).filter(|_| !known));
     }
-    let unknown =
-        (error.kind() == clap::error::ErrorKind::UnknownArgument).then(|| text(error, ContextKind::InvalidArg));
-    if let Some(option) = unknown
-        .flatten()
-        .filter(|option| words.get(1).and_then(|word| word.split('=').next()) == Some(option))
-    {
-        return is_of_a_run(&option).then(|| format!("options come after the command: agentctl run {option}"));
+    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        keep_what_is_near(error);
+        let option = text(error, ContextKind::InvalidArg).unwrap_or_default();
+        if words.get(1).and_then(|word| word.split('=').next()) == Some(&option) {
+            return without_a_command(error, &option);
+        }
     }
     if !matches!(words.get(1), Some(&("run" | "resume"))) {
         return None;
@@ -96,6 +37,35 @@ pub fn advise(error: &mut clap::Error, args: &[OsString]) -> Option<String> {
     }
 }
 
+/// clap also suggests what is only somewhat like the option, and so sends people anywhere.
+fn keep_what_is_near(error: &mut clap::Error) {
+    let (Some(typed), Some(suggested)) = (
+        text(error, ContextKind::InvalidArg),
+        text(error, ContextKind::SuggestedArg),
+    ) else {
+        return;
+    };
+    let near = strsim::osa_distance(&typed, &suggested) <= 2 || suggested.starts_with(&typed);
+    if !near {
+        error.remove(ContextKind::SuggestedArg);
+        // It was made for the suggestion.
+        error.remove(ContextKind::Usage);
+    }
+}
+
+/// What was meant by an option in the place of the command.
+fn without_a_command(error: &mut clap::Error, option: &str) -> Option<String> {
+    let advice = match is_of_a_run(option) {
+        true => Some(format!("options come after the command: agentctl run {option}")),
+        false => foreign::option(option).map(str::to_owned),
+    };
+    if advice.is_some() {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    }
+    advice
+}
+
 /// What was meant by a word of a run that is neither an option nor its prompt.
 fn unknown_argument(error: &mut clap::Error, words: &[&str]) -> Option<String> {
     // What follows `--` goes to the CLI: it is no place for a prompt.
@@ -103,12 +73,11 @@ fn unknown_argument(error: &mut clap::Error, words: &[&str]) -> Option<String> {
     let invalid = text(error, ContextKind::InvalidArg)?;
     let is_typed = |word: &&str| word.split('=').next() == Some(&invalid);
     let is_word = !invalid.contains(char::is_whitespace) && words.iter().any(is_typed);
-    let foreign = OPTIONS.iter().find(|(names, _)| names.contains(&invalid.as_str()));
-    if let Some((_, advice)) = foreign.filter(|_| is_word) {
+    if let Some(advice) = foreign::option(&invalid).filter(|_| is_word) {
         // It is meant, and not what is spelled like it.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
-        return Some((*advice).to_owned());
+        return Some(advice.to_owned());
     }
     // One word that is like an option of ours is a slip, and clap has told it.
     let is_slip = error.get(ContextKind::SuggestedArg).is_some() && !invalid.contains(char::is_whitespace);
@@ -161,9 +130,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
 
 /// What a word that other programs use stands for here.
 fn synonym(typed: &str, words: &[&str]) -> Option<String> {
-    let group = group(typed, words);
-    let fits = |of: &str, known: &[&str]| of == group && known.contains(&typed);
-    let (_, _, meant) = SYNONYMS.iter().find(|(of, known, _)| fits(of, known))?;
+    let meant = foreign::command(group(typed, words), typed)?;
     Some(format!("did you mean `agentctl {meant}`?"))
 }
 

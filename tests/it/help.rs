@@ -237,6 +237,17 @@ fn a_slip_gets_a_suggestion() {
         (&["-b", "mock", "hi"], 2, "agentctl run -b"),
         (&["--model=x", "hi"], 2, "agentctl run --model"),
         (&["help", "exit-codes", "foo"], 2, "`foo` is one word too many"),
+        (&["-p", "hi"], 2, "prints the answer by itself"),
+        (&["--continue"], 2, "agentctl resume --last"),
+        (&["run", "--disallowedTools", "Bash", "x"], 2, "--deny-tool"),
+        (&["run", "--read-only", "x"], 2, "--permission LEVEL"),
+        (&["run", "-s", "read-only", "x"], 2, "-P read-only"),
+        (&["run", "--fork", "x"], 2, "resume --fork"),
+        (&["resume", "--session", "x"], 2, "agentctl resume NAME"),
+        (&["run", "--output-schema", "f", "x"], 2, "--schema FILE"),
+        (&["run", "--no-color", "x"], 2, "--color never"),
+        (&["run", "--version"], 2, "agentctl --version"),
+        (&["config", "set", "a", "b"], 2, "`agentctl config path`"),
     ];
     for (args, code, suggestion) in cases {
         let ended = desk.run(*args).code(*code);
@@ -258,6 +269,12 @@ fn nobody_is_sent_the_wrong_way() {
         (&["run", "--yolo", "hi"], "--color"),
         (&["run", "--json", "hi"], "--prompt"),
         (&["run", "-b", "-q", "hi"], "-b=VALUE"),
+        (&["run", "--disallowedTools", "Bash", "hi"], "--allow-tool"),
+        (&["run", "--frok", "hi"], "--effort"),
+        (&["run", "--temperatur", "hi"], "--schema-retries"),
+        (&["run", "--verison"], "--permission"),
+        (&["resume", "--session", "x"], "--permission"),
+        (&["--verbose", "run", "hi"], "--version"),
     ] {
         desk.run(args).code(2).stderr(contains(misleading).not());
     }
