@@ -65,7 +65,10 @@ fn version(backend: &dyn Backend, answer: &Answer, cap: Duration) -> (Option<Str
                 Exit::Timeout,
                 format!("`--version` gave no answer in {}", seconds(cap)),
             )
-            .hint("a slow machine may need a longer --cap; otherwise the program hangs: install it again"),
+            .hint(format!(
+                "on a slow or busy machine: agentctl doctor --cap 30s {}; if that tells the same, install it again",
+                backend.name()
+            )),
         ),
         Answer::Endless => (None, broken("`--version` printed without end".to_owned())),
         Answer::NotStarted(why) => (None, broken(why.clone())),
@@ -130,7 +133,7 @@ fn flags(backend: &dyn Backend, answer: &Answer, cap: Duration) -> Check {
             }
         }
         Answer::Silent => Check::warning("flags", format!("no answer about its flags in {}", seconds(cap)))
-            .hint("a longer --cap waits for it"),
+            .hint("--cap 30s waits longer for it"),
         Answer::Unclear { said, .. } if !said.is_empty() => {
             Check::warning("flags", format!("it did not tell which flags it knows, but: {said}"))
         }
@@ -161,6 +164,10 @@ fn auth(backend: &dyn Backend, look: &Look, answer: Option<&Answer>, cap: Durati
         login
             .learned_from
             .push_str(&format!(" (the CLI itself gave no answer in {})", seconds(cap)));
+        // It may know of a login that leaves no trace where we look.
+        if login.state == AuthState::Missing {
+            login = Auth::unknown(login.learned_from);
+        }
     }
     if login.state != AuthState::Ok
         && let Some((path, why)) = look.seen().unreadable()
