@@ -54,13 +54,14 @@ Examples:
 
 pub const COMPLETIONS: &str = "\
 Examples:
-  agentctl completions bash > ~/.local/share/bash-completion/completions/agentctl
-  agentctl completions zsh > ~/.zfunc/_agentctl
-  agentctl completions fish > ~/.config/fish/completions/agentctl.fish
+  source <(agentctl completions bash)
+  source <(agentctl completions zsh)
+  agentctl completions fish | source
   agentctl completions powershell | Out-String | Invoke-Expression
 
-zsh looks in the directories of fpath: put fpath=(~/.zfunc $fpath) before compinit into ~/.zshrc. The line for \
-PowerShell belongs into $PROFILE, and this one into rc.elv: eval (agentctl completions elvish | slurp)";
+Each line belongs into the file that its shell reads when it starts: ~/.bashrc, ~/.zshrc (behind compinit), \
+~/.config/fish/config.fish, $PROFILE. The line for elvish belongs into ~/.config/elvish/rc.elv: \
+eval (agentctl completions elvish | slurp)";
 
 pub const MAN: &str = "\
 Examples:

@@ -52,12 +52,16 @@ fn add_pages(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u
     clap_mangen::Man::new(command.clone().name(name.to_owned()))
         .source(concat!("agentctl ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)?;
-    let mut page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    let mut page = as_typed(&String::from_utf8_lossy(&page));
     page = page.replace("[\\fIBACKEND_ARGS\\fR]", "[\\-\\- \\fIBACKEND_ARGS\\fR...]");
     // Without a date, what comes after it would be taken for one.
     let title = format!(".TH {name} 1  ");
     page = page.replacen(&title, &format!(".TH {name} 1 \"\" "), 1);
-    if name == "agentctl" {
+    // A word that is parted at the end of a line cannot be copied, and a flag would not be found.
+    page = page.replacen("\n.SH NAME\n", "\n.nh\n.ad l\n.SH NAME\n", 1);
+    if name != "agentctl" {
+        page += ".SH \"SEE ALSO\"\nagentctl(1)\n";
+    } else {
         let codes = Exit::TABLE.iter();
         let codes = codes.map(|(exit, meaning)| (exit.code().to_string(), (*meaning).to_owned()));
         page += &section("EXIT STATUS", codes);
@@ -72,6 +76,25 @@ fn add_pages(command: &clap::Command, name: &str, pages: &mut Vec<(String, Vec<u
         add_pages(below, &format!("{name}-{}", below.get_name()), pages)?;
     }
     Ok(())
+}
+
+/// The page with its examples in a section of their own, line by line as they are typed.
+fn as_typed(page: &str) -> String {
+    let Some((above, rest)) = page.split_once(".SH EXTRA\nExamples:\n") else {
+        return page.to_owned();
+    };
+    let end = rest
+        .split_inclusive('\n')
+        .take_while(|line| line.starts_with("  "))
+        .map(str::len)
+        .sum();
+    let (examples, below) = rest.split_at(end);
+    let below = below.trim_start_matches('\n');
+    let gap = if below.is_empty() { "" } else { ".PP\n" };
+    format!(
+        "{above}.SH EXAMPLES\n.nf\n{}\n.fi\n{gap}{below}",
+        examples.trim_end_matches('\n')
+    )
 }
 
 /// Words with what they mean, as a section of a man page.

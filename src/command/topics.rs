@@ -21,10 +21,10 @@ pub fn help(words: &[String]) -> Result<Exit, Failure> {
         );
     }
     match words.first().map(String::as_str) {
-        Some("exit-codes") => print(exit_codes().as_bytes()),
-        Some("environment") => print(environment().as_bytes()),
-        Some("json") => print(json().as_bytes()),
-        Some("mock") => print(mock().as_bytes()),
+        Some("exit-codes") => print(fitted(&exit_codes()).as_bytes()),
+        Some("environment") => print(fitted(&environment()).as_bytes()),
+        Some("json") => print(fitted(&json()).as_bytes()),
+        Some("mock") => print(fitted(&mock()).as_bytes()),
         _ => command_help(words),
     }
 }
@@ -83,8 +83,8 @@ fn exit_codes() -> String {
     let rows = rows.map(|row| format!("{}\n", row.trim_end()));
     format!(
         "How agentctl ends, and the error.kind of `-o json`:\n\n{}\n\
-         5, 75 and 124 are worth another try; of the others error.retryable tells, for 1 may be a lost network.\n\
-         A signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change\n\
+         5, 75 and 124 are worth another try; of the others error.retryable tells, for 1 may be a lost network. \
+         A signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change \
          the code: read `markerDetected`.\n",
         rows.collect::<String>()
     )
@@ -95,7 +95,9 @@ fn environment() -> String {
         .iter()
         .map(|(name, meaning)| format!("  {name:<26} {meaning}\n"));
     format!(
-        "Variables that agentctl reads (flags win over them, they win over files):\n\n{}\nWithout HOME, the home directory that the system has for the user (passwd) is taken.\n",
+        "Variables that agentctl reads. Flags and a typed --profile win over them. They win over files, but do not raise \
+         the level of rights that a project's .agentctl.toml leaves:\n\n{}\n\
+         Without HOME, the home directory that the system has for the user (passwd) is taken.\n",
         rows.collect::<String>()
     )
 }
@@ -107,27 +109,48 @@ fn mock() -> String {
     format!(
         "The mock agent repeats its prompt, unless the prompt has directives. They are followed as they come:\n\n{}\nThe kinds of errors: {}.\n\n`agentctl backends mock` lists its options, such as playing a recording.\n",
         rows.collect::<String>(),
-        wrapped(&ErrorKind::names())
+        ErrorKind::names().join(", ")
     )
 }
 
-/// Words in lines that fit a terminal.
-fn wrapped(words: &[String]) -> String {
-    let lines: Vec<String> = words.chunks(6).map(|line| line.join(", ")).collect();
-    lines.join(",\n  ")
+/// The columns of the narrowest terminal that counts as usual.
+const COLUMNS: usize = 80;
+
+/// The text with its long lines parted between words, and what is left of them below the column that they end with.
+fn fitted(text: &str) -> String {
+    text.lines().map(|line| fitted_line(line) + "\n").collect()
+}
+
+fn fitted_line(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let column = line[indent..].rfind("  ").map_or(indent, |gap| indent + gap + 2);
+    let mut fitted = line[..column].to_owned();
+    let mut length = column;
+    for (at, word) in line[column..].split(' ').enumerate() {
+        let needed = word.chars().count() + usize::from(at > 0);
+        if at > 0 && length + needed > COLUMNS {
+            fitted.push_str(&format!("\n{:column$}", ""));
+            length = column;
+        } else if at > 0 {
+            fitted.push(' ');
+        }
+        fitted.push_str(word);
+        length += needed;
+    }
+    fitted
 }
 
 fn json() -> String {
     format!(
         "{JSON}\nThe kinds of errors: {}.\n\n{JSON_SCHEMAS}",
-        wrapped(&ErrorKind::names())
+        ErrorKind::names().join(", ")
     )
 }
 
 const JSON: &str = r#"`-o json` prints one line, the result; `-o stream-json` prints events as they happen, the last one the result:
 
   agentctl run -o json "hello" | jq -r .responseText
-  agentctl run -o stream-json "hello" | jq -r 'select(.type == "tool_start") | .name'
+  agentctl run -o stream-json "hello" | jq 'select(.type == "tool_start").name'
 
 The events, by their type:
 
@@ -166,6 +189,6 @@ The result:
 "#;
 
 const JSON_SCHEMAS: &str = "\
-`agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas;
+`agentctl schema event`, `schema result`, `schema doctor`, `schema backends` and `schema sessions` print the JSON Schemas; \
 `schema backend`, `schema session` and `schema prune` those of `backends NAME`, `sessions show` and `sessions prune`.
 ";

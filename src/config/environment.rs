@@ -8,29 +8,43 @@ use std::path::PathBuf;
 
 /// Every variable with what it means, for `agentctl help environment`.
 pub const VARIABLES: &[(&str, &str)] = &[
-    ("AGENT_BACKEND", "the backend (--backend)"),
-    ("BACKEND_CLI_PATH", "the binary of the selected backend (--cli-path)"),
+    ("AGENT_BACKEND", "the backend (--backend); default: claude"),
+    (
+        "BACKEND_CLI_PATH",
+        "the binary of the selected backend (--cli-path); default: the one on PATH",
+    ),
     (
         "AGENTCTL_<NAME>_PATH",
         "the binary of one backend, e.g. AGENTCTL_CLAUDE_PATH",
     ),
-    ("BACKEND_MODEL", "the model (--model)"),
-    ("BACKEND_MAX_TURNS", "the turn limit (--max-turns)"),
-    ("ALLOWED_TOOLS", "the tools, comma-separated (--allow-tool)"),
-    ("AGENTCTL_PERMISSION", "the permission level (--permission)"),
-    ("AGENTCTL_TIMEOUT", "most time for the whole run (--timeout)"),
+    ("BACKEND_MODEL", "the model (--model); default: the backend's own"),
+    ("BACKEND_MAX_TURNS", "the turn limit (--max-turns); default: 25"),
+    (
+        "ALLOWED_TOOLS",
+        "the tools, comma-separated (--allow-tool); default: all of the level",
+    ),
+    (
+        "AGENTCTL_PERMISSION",
+        "the permission level (--permission); default: full",
+    ),
+    (
+        "AGENTCTL_TIMEOUT",
+        "most time for the whole run (--timeout); default: 30m",
+    ),
     ("AGENTCTL_PROFILE", "the profile (--profile), below the other variables"),
     (
         "AGENTCTL_CONFIG",
-        "the configuration file; `agentctl config path` tells which it is",
+        "the configuration file, which `agentctl config path` tells; default on Linux: agentctl/config.toml in \
+         $XDG_CONFIG_HOME or ~/.config",
     ),
     (
         "AGENTCTL_STATE_DIR",
-        "where conversations are stored; `agentctl sessions path` tells",
+        "where conversations are stored, which `agentctl sessions path` tells; default on Linux: agentctl in \
+         $XDG_STATE_HOME or ~/.local/state",
     ),
     (
         "AGENTCTL_MAX_DEPTH",
-        "how deep agents may start agents through agentctl (5)",
+        "how deep agents may start agents through agentctl; default: 5",
     ),
     ("NO_COLOR, CLICOLOR_FORCE", "colour off, colour on (--color)"),
 ];

@@ -88,6 +88,7 @@ fn every_command_has_examples_and_each_of_them_is_understood() {
         for line in examples {
             let line = line.split(" | ").find(|part| part.contains("agentctl ")).unwrap();
             let line = line.split(" > ").next().unwrap();
+            let line = line.split("<(").last().unwrap().trim_end_matches(')');
             let words = shlex::split(line).unwrap();
             // Variables before it.
             let words = words.iter().skip_while(|word| word.contains('='));
@@ -142,6 +143,25 @@ fn every_help_page_is_shown_by_the_flag_and_by_the_word() {
         ("mock", "rate_limit"),
     ] {
         desk.run(["help", topic]).success().stdout(contains(told));
+    }
+}
+
+#[test]
+fn a_topic_fits_a_terminal_of_eighty_columns_and_loses_no_word() {
+    let desk = Desk::new();
+    for topic in ["exit-codes", "environment", "json", "mock"] {
+        let shown = desk.run(["help", topic]).success().out();
+        let long: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "help {topic}: {long:#?}");
+        assert!(shown.lines().all(|line| line.trim_end() == line), "{shown}");
+    }
+    let shown = desk.run(["help", "environment"]).success().out();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (variable, meaning) in VARIABLES {
+        assert!(
+            words(&shown).contains(&words(&format!("{variable} {meaning}"))),
+            "{variable}"
+        );
     }
 }
 

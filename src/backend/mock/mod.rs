@@ -68,7 +68,7 @@ impl Backend for Mock {
     }
 
     fn about(&self) -> &str {
-        "an agent inside agentctl itself: no key, no network; for trying agentctl and testing scripts (`agentctl help mock`)"
+        "built in: no key, no network (`agentctl help mock`)"
     }
 
     fn program(&self) -> &str {

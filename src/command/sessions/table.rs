@@ -47,7 +47,7 @@ impl Look {
     }
 }
 
-const HEADER: [&str; 8] = ["KEY", "BACKEND", "USED", "RUNS", "LAST", "MODEL", "DIRECTORY", "NAME"];
+const HEADER: [&str; 8] = ["KEY", "BACKEND", "USED", "RUNS", "RESULT", "MODEL", "DIRECTORY", "NAME"];
 
 /// The name comes last: it may be any text, and nothing has to line up after it.
 pub(super) fn list(views: &[SessionView], look: &Look, out: &mut dyn Write) -> io::Result<()> {

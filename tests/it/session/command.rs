@@ -67,7 +67,7 @@ fn the_list_is_a_table_with_the_newest_first() {
     fixture.put(7170, |record| *record = super::record(super::key("ccccddddeeee"), 7170));
     let ran = run_at(&fixture, 7200, SessionsCommand::List(list(Format::Text)));
     let expected = "\
-KEY       BACKEND  USED     RUNS  LAST        MODEL      DIRECTORY  NAME
+KEY       BACKEND  USED     RUNS  RESULT      MODEL      DIRECTORY  NAME
 ccccdddd  mock     30s ago  1     unfinished  -          /project
 bbbbcccc  mock     1h ago   1     ok          -          ~
 aaaabbbb  mock     2h ago   1     rate_limit  big-model  ~/project  two\u{fffd}lines \u{fffd}[31m
