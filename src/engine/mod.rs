@@ -170,6 +170,7 @@ fn complete(settled: &mut Settled, settings: &RunSettings, stage: &mut Stage<'_>
     if settings.media {
         (result.response_text, result.media) = media::extract(&result.response_text);
     }
+    result.warnings.append(&mut stage.warnings);
     let Some(mut keeper) = stage.keeper.take() else { return };
     for message in keeper.finish(result, carry, prompt) {
         result.warnings.push(message.clone());
@@ -199,7 +200,7 @@ async fn fitted(
             }
             Err(mismatch) if retries > 0 && can_resume(attempt.backend, request, &settled.result) => {
                 retries -= 1;
-                stage.warn(format!("the answer does not fit the schema ({mismatch}): asking again"));
+                stage.warn_of_run(format!("the answer does not fit the schema ({mismatch}): asking again"));
                 let again = repair_request(request, wanted, &mismatch, &settled);
                 let next = attempt.settled(&again, stage).await;
                 settled = Settled {

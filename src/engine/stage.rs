@@ -25,6 +25,8 @@ pub(super) struct Stage<'a> {
     pub callback: Option<&'a mut OnEvent<'a>>,
     /// The guard of the last process, which ends while the session is brought to the disk.
     pub parting: Option<Parting>,
+    /// Warnings that are not of one process but of the run; its result has them too.
+    pub warnings: Vec<String>,
     /// What is told on stderr once the answer is out.
     pub last_warnings: Vec<String>,
     /// How many texts, thoughts and tool calls there were: the agent gets on.
@@ -58,6 +60,7 @@ impl<'a> Stage<'a> {
             marker: None,
             callback: None,
             parting: None,
+            warnings: Vec::new(),
             last_warnings: Vec::new(),
             progress_count: 0,
         }
@@ -130,6 +133,12 @@ impl Stage<'_> {
         });
     }
 
+    /// A warning that the result of no process has.
+    pub fn warn_of_run(&mut self, message: String) {
+        self.warnings.push(message.clone());
+        self.warn(message);
+    }
+
     /// A warning when nothing else will come but the result. A display on the answer's terminal knows whether its line is
     /// open; everybody else is told when the answer has its end.
     pub fn warn_last(&mut self, message: String) {
@@ -171,7 +180,7 @@ impl Sink for Stage<'_> {
                     model: model.as_deref().map(Cow::Borrowed),
                 });
                 if let Some(message) = warning {
-                    self.warn(message);
+                    self.warn_of_run(message);
                 }
             }
             Event::Text { text } => {

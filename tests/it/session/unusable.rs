@@ -4,9 +4,7 @@ use super::cli::run_named;
 use super::{check_private, files_below};
 use crate::desk::{Desk, Ended as _, RUN};
 use agentctl::session::{Filter, Record, Store};
-use assert_cmd::assert::{Assert, OutputAssertExt as _};
-use predicates::prelude::PredicateBooleanExt as _;
-use predicates::str::contains;
+use assert_cmd::assert::OutputAssertExt as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -37,12 +35,22 @@ fn records(state: &Path) -> Vec<Record> {
     listing.records
 }
 
-/// The run answered, and warned once, with these words.
-fn check(ended: Assert, answer: &str, warning: &str) {
-    assert_eq!(ended.out().trim_end(), answer, "{ended}");
-    let once = contains("warning: ").count(1);
-    let why = contains("the session cannot be stored, so ").and(contains(warning));
-    ended.code(0).stderr(once.and(why));
+/// The run answered, and warned once, with these words: people and programs alike.
+fn check(command: &mut Command, context: &str, answer: &str, warning: &str) {
+    let ended = command.args(["-o", "json"]).assert();
+    let ended = ended.append_context("context", context.to_owned());
+    let result = ended.json();
+    assert_eq!(result["responseText"], answer, "{ended}");
+    let warnings = result["warnings"].as_array().unwrap();
+    let [told] = warnings.as_slice() else {
+        panic!("{} warnings: {ended}", warnings.len());
+    };
+    let told = told.as_str().unwrap();
+    assert!(
+        told.contains("the session cannot be stored, so ") && told.contains(warning),
+        "{ended}"
+    );
+    ended.code(0).stderr(format!("warning: {told}\n"));
 }
 
 #[test]
@@ -83,7 +91,7 @@ fn what_is_no_directory_costs_a_warning_and_not_the_answer() {
         for named in [&[][..], &["--session", "a name"]] {
             let mut command = desk.agentctl(["run", "-b", "mock", "hello"]);
             command.args(named).env("AGENTCTL_STATE_DIR", project.join(place));
-            check(command.assert(), "hello", why);
+            check(&mut command, place, "hello", why);
         }
     }
     assert_eq!(std::fs::read(file).unwrap(), b"a file");
@@ -111,9 +119,8 @@ fn a_directory_that_cannot_be_written_costs_a_warning_and_not_the_answer() {
         let closed = closed(&state);
         for (arguments, answer) in WAYS {
             let mut command = desk.agentctl(*arguments);
-            let ended = as_anybody(command.arg("[[recall]]")).assert();
-            let ended = ended.append_context("locks", locks);
-            check(ended, answer, "Permission denied");
+            let command = as_anybody(command.arg("[[recall]]"));
+            check(command, &format!("locks {locks}"), answer, "Permission denied");
         }
         for (path, mode) in closed.into_iter().rev() {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -169,9 +176,8 @@ fn a_full_disk_costs_a_warning_and_not_the_answer() {
     for bytes in [0, 1, 90, 200, 350] {
         for (arguments, answer) in WAYS {
             let mut command = desk.agentctl(*arguments);
-            let ended = on_a_full_disk(command.arg("[[recall]]"), bytes).assert();
-            let ended = ended.append_context("bytes", bytes);
-            check(ended, answer, "sessions cannot be kept in");
+            let command = on_a_full_disk(command.arg("[[recall]]"), bytes);
+            check(command, &format!("{bytes} bytes"), answer, "sessions cannot be kept in");
             assert_eq!(records(&state), before, "{bytes} bytes: {arguments:?}");
             // What the agent itself could still keep is not the question.
             std::fs::write(&memory, &remembered).unwrap();
