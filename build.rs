@@ -1,5 +1,8 @@
-//! Links the unwinder into the program where the C compiler has it as an archive. The shared one (libgcc_s) is loaded,
-//! relocated and copied at every start and fork: a tenth of the time that a small run adds.
+//! How the program is linked to the C library of a Linux with glibc, so that it starts and forks as fast as it can.
+//!
+//! The unwinder is linked into it where the C compiler has it as an archive: the shared one (libgcc_s) is loaded, relocated
+//! and copied at every start and fork. And it is linked to fixed addresses, as the static binary is
+//! (`.cargo/config.toml` tells why).
 
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +18,7 @@ fn main() {
     if !gnu || !dynamic || set("TARGET") != set("HOST") {
         return;
     }
+    println!("cargo:rustc-link-arg-bins=-no-pie");
     #[expect(clippy::disallowed_methods, reason = "nothing is run here but the compiler")]
     let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
     let path = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // The mock agent is a process of its own. So that it needs nothing else here, that is this program too.
     if std::env::args_os().nth(1).is_some_and(|mode| mode == "__mock") {
-        return agentctl::main();
+        return agentctl::main().into();
     }
     match converse() {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@
 use agentctl::backend::{Command, Launch, ScratchEntry, Stdin, Stop};
 use agentctl::report::Spool;
 use agentctl::supervise::{Driver, Limits, Run, Scratch, SignalPolicy, run};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 struct Host {
     spool: Spool,
@@ -29,6 +29,14 @@ impl Driver for Host {
     fn batch_end(&mut self) {
         self.spool.push(&mut self.batch);
         self.batch.clear();
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.spool.watch_at()
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.spool.watch(now);
     }
 
     fn take_commands(&mut self) -> Vec<Command> {

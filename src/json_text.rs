@@ -1,7 +1,6 @@
 //! Strings and numbers of JSON, many bytes at once: nearly all text is read and written as it is.
 
-/// How many bytes are looked at in one step.
-const STEP: usize = 32;
+use crate::bytes;
 
 /// What a JSON string (with its quotes) says, if that is what stands there: no escape, and nothing that JSON forbids.
 pub fn as_it_stands(string: &[u8]) -> Option<&str> {
@@ -49,15 +48,7 @@ fn is_special(byte: u8) -> bool {
 
 /// How many bytes at the beginning can stay as they are.
 fn plain_length(bytes: &[u8]) -> usize {
-    let mut length = 0;
-    // Without a way out of the inner loop the compiler makes a few wide instructions of it.
-    while let Some(step) = bytes[length..].first_chunk::<STEP>() {
-        if step.iter().fold(false, |found, byte| found | is_special(*byte)) {
-            break;
-        }
-        length += STEP;
-    }
-    length + bytes[length..].iter().take_while(|byte| !is_special(**byte)).count()
+    bytes::find(bytes, is_special).unwrap_or(bytes.len())
 }
 
 #[cold]
@@ -83,6 +74,7 @@ fn escape(byte: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::STEP;
     use proptest::prelude::*;
 
     fn written(text: &str) -> String {

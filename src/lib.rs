@@ -37,6 +37,7 @@ pub mod command; // the subcommands
 pub mod doctor; // is each CLI usable here?
 
 // Small things that many use.
+pub mod bytes; // looked for, many at once
 pub mod directory; // the form that every program takes
 pub mod duration; // 90s, 10m, 1h30m
 pub mod error; // what can go wrong, with advice
@@ -51,19 +52,19 @@ pub mod tool; // the canonical names of tools
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 /// The command: arguments in, exit code out.
-pub fn main() -> ExitCode {
+pub fn main() -> u8 {
+    locate::we_are_agentctl();
     let args: Vec<OsString> = std::env::args_os().collect();
     // The mock agent is a program of its own: it starts often and needs none of the rest.
     if let [_, mode, rest @ ..] = args.as_slice()
         && mode == "__mock"
     {
-        return ExitCode::from(backend::mock::agent::run(rest.to_vec()));
+        return backend::mock::agent::run(rest.to_vec());
     }
     if complete::answer(&args) {
-        return ExitCode::SUCCESS;
+        return exit::Exit::Success.code();
     }
     match cli::parse(&args) {
         Ok(cli) => command::dispatch(cli),
@@ -72,9 +73,9 @@ pub fn main() -> ExitCode {
 }
 
 /// Tells why a command line cannot be run; help and version are such reasons too.
-fn refuse(error: clap::Error, args: &[OsString]) -> ExitCode {
+fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
-        return command::topics::print_asked_for(&error).into();
+        return command::topics::print_asked_for(&error).code();
     }
     let (mut error, args) = shown(error, args);
     let advice = cli::advise(&mut error, &args);
@@ -83,7 +84,7 @@ fn refuse(error: clap::Error, args: &[OsString]) -> ExitCode {
     if let Some(advice) = advice {
         report::tell(&format!("hint: {advice}\n"));
     }
-    exit::Exit::Usage.into()
+    exit::Exit::Usage.code()
 }
 
 /// A terminal must not obey what a stranger put into an argument, and clap repeats it: there the same error is made from

@@ -3,15 +3,17 @@
 //! It owns one buffer that the caller reads into, hands out each complete line as a slice of it, and drops a line
 //! beyond the cap with a count instead of the stream. It does no IO and knows nothing of what a line means.
 
+use crate::bytes;
+
 /// The longest line that is kept, unless the caller says otherwise.
 pub const LINE_CAP: usize = 64 << 20;
 
 /// The room for one read: it starts small and doubles while reads fill it.
 const SMALLEST_READ: usize = 8 << 10;
-const LARGEST_READ: usize = 1 << 20;
+const LARGEST_READ: usize = 256 << 10;
 
 /// The largest buffer that is kept when it is empty: a huge line is not paid for during the rest of the run.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 1 << 20;
 
 /// What comes out of a [`Framer`].
 #[derive(Debug, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Framer {
 
     /// The next complete line, or word of one that was dropped.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        let Some(offset) = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) else {
+        let Some(offset) = newline(&self.buffer[self.searched..self.end]) else {
             self.searched = self.end;
             if self.skipped > 0 || self.end - self.start > self.cap.saturating_add(1) {
                 self.skipped += (self.end - self.start) as u64;
@@ -138,6 +140,14 @@ impl Framer {
         self.searched -= self.start;
         self.start = 0;
         self.end = kept;
+    }
+}
+
+/// Where the first line ends. Only where there is much to look through is it worth asking what the processor can do.
+fn newline(bytes: &[u8]) -> Option<usize> {
+    match bytes.len() {
+        0..=SMALLEST_READ => bytes::find(bytes, |byte| byte == b'\n'),
+        _ => memchr::memchr(b'\n', bytes),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::shell;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The program of a backend: the configured one, or the first on `search_path`.
 pub fn program(
@@ -36,11 +37,19 @@ pub fn is_bare(program: &Path) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
+/// Set once this process is known to be the command, whatever its file is called.
+static IS_AGENTCTL: AtomicBool = AtomicBool::new(false);
+
+/// This process is the command: the mock agent is its own program.
+pub fn we_are_agentctl() {
+    IS_AGENTCTL.store(true, Ordering::Relaxed);
+}
+
 /// The mock agent is agentctl itself; a library caller needs one on its `PATH`.
 fn ourselves(search_path: Option<&OsStr>, cwd: &Path) -> Result<PathBuf, Failure> {
     let current = std::env::current_exe()
         .ok()
-        .filter(|path| path.file_stem() == Some(OsStr::new("agentctl")));
+        .filter(|path| IS_AGENTCTL.load(Ordering::Relaxed) || path.file_stem() == Some(OsStr::new("agentctl")));
     current
         .or_else(|| on_path(Path::new("agentctl"), search_path, cwd))
         .ok_or_else(|| {

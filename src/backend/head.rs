@@ -4,8 +4,7 @@
 //! what it needs from the head; whatever is laid out otherwise is left to the parser. Nothing here decides what a line
 //! means, and nobody may take from a head what the parser would have read in another way.
 
-use crate::json_text;
-use memchr::memchr2;
+use crate::{bytes, json_text};
 
 /// A place in a line up to which everything was as expected.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +35,7 @@ impl<'a> Head<'a> {
         self.0.strip_prefix(b"\"")?;
         let mut position = 1;
         loop {
-            let found = position + memchr2(b'"', b'\\', self.0.get(position..)?)?;
+            let found = position + bytes::find(self.0.get(position..)?, |byte| (byte == b'"') | (byte == b'\\'))?;
             if self.0[found] == b'"' {
                 let (string, rest) = self.0.split_at(found + 1);
                 return Some((string, Self(rest)));

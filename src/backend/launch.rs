@@ -1,5 +1,6 @@
 //! The command that a backend plans: everything the supervisor needs to start it, and nothing about what it means.
 
+use crate::bytes;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Launch {
     /// Whether anything of it lies in this directory, or speaks of it.
     pub fn mentions(&self, directory: &Path) -> bool {
         let directory = directory.as_os_str().as_encoded_bytes();
-        let speaks = |bytes: &[u8]| memchr::memmem::find(bytes, directory).is_some();
+        let speaks = |bytes: &[u8]| bytes::find_word(bytes, directory).is_some();
         let values = self.env.iter().filter_map(|(_, value)| value.as_ref());
         let stdin = match &self.stdin {
             Stdin::Bytes(bytes) | Stdin::Held(bytes) => bytes.as_slice(),

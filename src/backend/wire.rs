@@ -4,7 +4,7 @@
 //! `Reader::read` parses a line in place; only a line that fails is mended in a buffer and parsed again.
 
 use super::field::Text;
-use crate::json_text;
+use crate::{bytes, json_text};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -77,7 +77,7 @@ fn mend(line: &[u8], mended: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(line);
     let bytes = text.as_bytes();
     let mut position = 0;
-    while let Some(offset) = memchr::memchr(b'\\', &bytes[position..]) {
+    while let Some(offset) = bytes::find(&bytes[position..], |byte| byte == b'\\') {
         let backslash = position + offset;
         mended.extend_from_slice(&bytes[position..backslash]);
         position = match (surrogate(bytes, backslash), surrogate(bytes, backslash + 6)) {

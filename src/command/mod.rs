@@ -21,13 +21,12 @@ use crate::exit::Exit;
 use crate::report::{self, failure_text, tell};
 use serde::Serialize;
 use std::io::Write;
-use std::process::ExitCode;
 
 /// Runs what was typed.
-pub fn dispatch(cli: Cli) -> ExitCode {
+pub fn dispatch(cli: Cli) -> u8 {
     let outcome = match cli.command {
-        Command::Run(args) => return run::run(&args).into(),
-        Command::Resume(args) => return run::resume(&args).into(),
+        Command::Run(args) => return run::run(&args),
+        Command::Resume(args) => return run::resume(&args),
         Command::Sessions(args) => sessions_args::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Backends(args) => backends::run(&args),
@@ -37,7 +36,7 @@ pub fn dispatch(cli: Cli) -> ExitCode {
         Command::Schema { of } => generate::schema(of),
         Command::Help { topic } => topics::help(&topic),
     };
-    outcome.unwrap_or_else(|failure| complain(&failure)).into()
+    outcome.unwrap_or_else(|failure| complain(&failure)).code()
 }
 
 fn complain(failure: &Failure) -> Exit {

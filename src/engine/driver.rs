@@ -159,6 +159,12 @@ impl<'a, 's> RunDriver<'a, 's> {
 }
 
 impl supervise::Driver for RunDriver<'_, '_> {
+    fn started(&mut self) {
+        if let Some(keeper) = &self.stage.keeper {
+            keeper.prepare();
+        }
+    }
+
     fn stdout(&mut self, line: &[u8]) {
         if let Some(recorder) = &mut self.recorder {
             recorder.stdout(line);

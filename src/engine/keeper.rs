@@ -68,6 +68,11 @@ impl Keeper {
         self.record.name.as_deref()
     }
 
+    /// Gets ready what can be, while the CLI starts and nobody waits for us. A failure shows when the record is written.
+    pub fn prepare(&self) {
+        self.store.make_room(&self.record.key);
+    }
+
     /// The CLI told its id. Returns what the user should know.
     pub fn begin(&mut self, native_id: &str) -> Option<String> {
         let known = self.state == State::Stored && self.record.native_id == native_id;

@@ -41,7 +41,7 @@ const SHARED_PATIENCE: Duration = Duration::from_millis(100);
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most that is gathered before it is handed on.
-const AT_ONCE: usize = 1 << 20;
+const AT_ONCE: usize = 256 << 10;
 
 impl<'a> Stage<'a> {
     /// For a run that nobody else looks into.

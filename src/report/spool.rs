@@ -4,7 +4,7 @@
 //! limit, and beyond that in an unlinked temporary file that the thread works off. A reader that is gone is told to the
 //! supervisor, and what is pushed then is dropped.
 
-use super::standard::{Reader, Standard};
+use super::standard::{Outlet, Reader, Standard};
 use crate::supervise::OutputClosed;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,9 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most that is kept in memory; about the same again may be on its way to the reader.
-const MEMORY: usize = 2 << 20;
+const MEMORY: usize = 1 << 20;
 /// How much is taken from the file at once.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 512 << 10;
 /// How often an idle thread looks whether the reader is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a run may last without anybody looking.
@@ -46,10 +46,9 @@ pub struct Spool {
     waiting: Option<Waiting>,
 }
 
-/// A run that says nothing before its end, and ends soon, does without a thread.
+/// As long as everything is taken at once, and the run is short, there is no need for a thread.
 struct Waiting {
-    writer: Box<dyn Write + Send>,
-    reader: fn() -> Reader,
+    outlet: Box<dyn Outlet>,
     /// When the thread is needed to notice that the reader went away; not any more once the last word is written.
     until: Option<Instant>,
 }
@@ -169,27 +168,21 @@ impl State {
 }
 
 impl Spool {
-    /// Writes to `writer`.
-    pub fn new(writer: impl Write + Send + 'static) -> Self {
-        Self::with_reader(writer, || Reader::Unknown)
-    }
-
     /// Our standard output; that its reader goes away is also noticed while there is nothing to write.
     pub fn stdout() -> Self {
-        Self::with_reader(Standard::Output, || Standard::Output.reader())
+        Self::to(Standard::Output)
     }
 
     /// Our standard error.
     pub fn stderr() -> Self {
-        Self::with_reader(Standard::Error, || Standard::Error.reader())
+        Self::to(Standard::Error)
     }
 
-    fn with_reader(writer: impl Write + Send + 'static, reader: fn() -> Reader) -> Self {
+    pub(super) fn to(outlet: impl Outlet + 'static) -> Self {
         Self {
             shared: Arc::default(),
             waiting: Some(Waiting {
-                writer: Box::new(writer),
-                reader,
+                outlet: Box::new(outlet),
                 until: Some(Instant::now() + LOOK_AFTER),
             }),
         }
@@ -208,12 +201,12 @@ impl Spool {
     }
 
     fn start(&mut self) {
-        let Some(Waiting { writer, reader, .. }) = self.waiting.take() else {
+        let Some(Waiting { outlet, .. }) = self.waiting.take() else {
             return;
         };
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name("output".to_owned());
-        if let Err(error) = thread.spawn(move || write_all(&shared, writer, reader)) {
+        if let Err(error) = thread.spawn(move || write_all(&shared, outlet)) {
             // Without a thread nothing can be written any more.
             end(&self.shared, &mut self.shared.lock(), error);
         }
@@ -222,12 +215,12 @@ impl Spool {
     /// The last push: a small one is written at once, if nothing was pushed before and the reader takes it. Should there be
     /// another one after all (that the output failed is told after the result), it is as good as any.
     pub fn push_last(&mut self, bytes: &mut Vec<u8>) {
-        let at_once = |waiting: &&mut Waiting| bytes.len() <= SMALL && (waiting.reader)() == Reader::Ready;
+        let at_once = |waiting: &&mut Waiting| bytes.len() <= SMALL && waiting.outlet.reader() == Reader::Ready;
         let Some(waiting) = self.waiting.as_mut().filter(at_once) else {
             return self.push(bytes);
         };
         waiting.until = None;
-        if let Err(error) = waiting.writer.write_all(bytes).and_then(|()| waiting.writer.flush()) {
+        if let Err(error) = waiting.outlet.write_all(bytes).and_then(|()| waiting.outlet.flush()) {
             end(&self.shared, &mut self.shared.lock(), error);
         }
         bytes.clear();
@@ -235,6 +228,7 @@ impl Spool {
 
     /// Hands bytes over, and leaves an empty buffer: another one if that saves a copy. Never waits for the reader.
     pub fn push(&mut self, bytes: &mut Vec<u8>) {
+        self.write_now(bytes);
         if bytes.is_empty() {
             return;
         }
@@ -242,6 +236,14 @@ impl Spool {
         self.shared.lock().push(bytes);
         bytes.clear();
         self.shared.changed.notify_all();
+    }
+
+    /// Writes what is taken at once, if it is little and nothing has to come before it.
+    fn write_now(&mut self, bytes: &mut Vec<u8>) {
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| bytes.len() <= SMALL) {
+            let written = waiting.outlet.write_now(bytes);
+            bytes.drain(..written);
+        }
     }
 
     /// Word for the supervisor that the reader is gone.
@@ -331,13 +333,13 @@ impl Drop for Spool {
     }
 }
 
-fn write_all(shared: &Shared, mut writer: impl Write, reader: fn() -> Reader) {
+fn write_all(shared: &Shared, mut outlet: Box<dyn Outlet>) {
     let mut chunk = Vec::new();
     loop {
-        if !wait_for_work(shared, &mut chunk, reader) {
+        if !wait_for_work(shared, &mut chunk, outlet.as_ref()) {
             return;
         }
-        let written = writer.write_all(&chunk).and_then(|()| writer.flush());
+        let written = outlet.write_all(&chunk).and_then(|()| outlet.flush());
         // One huge push is not paid for during the rest of the run.
         chunk.clear();
         chunk.shrink_to(2 * CHUNK);
@@ -353,7 +355,7 @@ fn write_all(shared: &Shared, mut writer: impl Write, reader: fn() -> Reader) {
 }
 
 /// Waits for something to write; false if nothing will come any more.
-fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, reader: fn() -> Reader) -> bool {
+fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, outlet: &dyn Outlet) -> bool {
     let mut state = shared.lock();
     loop {
         if state.end.is_some() {
@@ -371,7 +373,7 @@ fn wait_for_work(shared: &Shared, chunk: &mut Vec<u8>, reader: fn() -> Reader) -
         let waited = shared.changed.wait_timeout(state, LOOK_EVERY);
         let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state = guard;
-        if timeout.timed_out() && reader() == Reader::Gone {
+        if timeout.timed_out() && outlet.reader() == Reader::Gone {
             end(shared, &mut state, io::ErrorKind::BrokenPipe.into());
             shared.changed.notify_all();
         }
@@ -392,190 +394,4 @@ fn end(shared: &Shared, state: &mut State, error: io::Error) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-
-    /// A reader that takes one write at a time, when it is told to.
-    struct Slow {
-        allowed: mpsc::Receiver<()>,
-        taken: Arc<Mutex<Vec<u8>>>,
-    }
-
-    impl Write for Slow {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // When the test has dropped its end, everything may pass.
-            let _ = self.allowed.recv();
-            self.taken.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn slow() -> (Slow, mpsc::Sender<()>, Arc<Mutex<Vec<u8>>>) {
-        let (allow, allowed) = mpsc::channel();
-        let taken = Arc::new(Mutex::new(Vec::new()));
-        let slow = Slow {
-            allowed,
-            taken: Arc::clone(&taken),
-        };
-        (slow, allow, taken)
-    }
-
-    struct Failing(io::ErrorKind);
-
-    impl Write for Failing {
-        fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-            Err(self.0.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn everything_arrives_in_order_through_memory_and_file_while_the_reader_stalls() {
-        let (writer, allow, taken) = slow();
-        let mut spool = Spool::new(writer);
-        let mut expected = Vec::new();
-        for index in 0..40_000u32 {
-            let line = format!("{index} {}\n", "x".repeat(200));
-            expected.extend_from_slice(line.as_bytes());
-            spool.push(&mut line.as_bytes().to_vec());
-        }
-        let memory = spool.shared.lock().memory.capacity();
-        assert!(memory <= 4 * MEMORY, "{memory}");
-        assert!(spool.shared.lock().spill.is_some(), "the rest is in the file");
-        // Let it catch up a little, then push behind what is in the file.
-        allow.send(()).unwrap();
-        spool.push(&mut b"last\n".to_vec());
-        expected.extend_from_slice(b"last\n");
-        drop(allow);
-        spool.finish(None).unwrap();
-        assert!(*taken.lock().unwrap() == expected);
-    }
-
-    #[test]
-    fn finishing_gives_up_on_a_stalled_reader() {
-        let (writer, _allow, _taken) = slow();
-        let mut spool = Spool::new(writer);
-        spool.push(&mut b"x".to_vec());
-        assert!(matches!(
-            spool.finish(Some(Duration::from_millis(20))),
-            Err(SpoolError::Stalled)
-        ));
-    }
-
-    #[test]
-    fn a_reader_that_stalls_is_waited_for_once_until_it_takes_something() {
-        let (writer, allow, _taken) = slow();
-        let mut spool = Spool::new(writer);
-        spool.push(&mut b"x".to_vec());
-        spool.settle(Duration::from_millis(20));
-        let start = Instant::now();
-        spool.settle(Duration::from_secs(60));
-        assert!(start.elapsed() < Duration::from_secs(30));
-        allow.send(()).unwrap();
-        spool.drain(None);
-        spool.push(&mut b"y".to_vec());
-        spool.settle(Duration::from_millis(20));
-        assert!(spool.shared.lock().stalled, "it was waited for again");
-    }
-
-    #[test]
-    fn a_closed_reader_is_told_and_what_follows_is_dropped() {
-        let mut spool = Spool::new(Failing(io::ErrorKind::BrokenPipe));
-        let closed = spool.closed();
-        spool.push(&mut b"x".to_vec());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(closed.wait());
-        spool.push(&mut b"y".to_vec());
-        assert!(spool.shared.lock().memory.is_empty());
-        assert!(matches!(spool.finish(None), Err(SpoolError::Closed)));
-    }
-
-    #[test]
-    fn any_other_failure_is_reported_at_the_end() {
-        let mut spool = Spool::new(Failing(io::ErrorKind::StorageFull));
-        spool.push(&mut b"x".to_vec());
-        match spool.finish(None) {
-            Err(SpoolError::Write(error)) => assert_eq!(error.kind(), io::ErrorKind::StorageFull),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_small_last_word_to_a_ready_reader_needs_no_thread() {
-        let (writer, allow, taken) = slow();
-        drop(allow);
-        let mut spool = Spool::with_reader(writer, || Reader::Ready);
-        spool.push_last(&mut b"the answer".to_vec());
-        assert_eq!(*taken.lock().unwrap(), b"the answer");
-        assert_eq!(spool.watch_at(), None);
-        spool.finish(None).unwrap();
-    }
-
-    #[test]
-    fn what_is_said_after_the_last_word_is_written_too() {
-        let (writer, allow, taken) = slow();
-        drop(allow);
-        let mut spool = Spool::with_reader(writer, || Reader::Ready);
-        for word in [&b"one "[..], b"two ", b"three"] {
-            spool.push_last(&mut word.to_vec());
-        }
-        spool.push(&mut b" four".to_vec());
-        // It would wait for ever for what nobody carries.
-        spool.finish(Some(Duration::from_secs(60))).unwrap();
-        assert_eq!(*taken.lock().unwrap(), b"one two three four");
-    }
-
-    #[test]
-    fn a_last_word_that_could_wait_is_left_to_the_thread() {
-        let small = b"x".to_vec();
-        let large = vec![b'x'; SMALL + 1];
-        for (reader, word) in [
-            ((|| Reader::Unknown) as fn() -> Reader, small.clone()),
-            (|| Reader::Ready, large),
-        ] {
-            let (writer, allow, taken) = slow();
-            let mut spool = Spool::with_reader(writer, reader);
-            spool.push_last(&mut word.clone());
-            assert!(taken.lock().unwrap().is_empty(), "nobody was allowed to take it");
-            drop(allow);
-            spool.finish(None).unwrap();
-            assert_eq!(*taken.lock().unwrap(), word);
-        }
-    }
-
-    #[test]
-    fn a_last_word_that_cannot_be_written_is_an_error_at_the_end() {
-        for (kind, gone) in [(io::ErrorKind::BrokenPipe, true), (io::ErrorKind::StorageFull, false)] {
-            let mut spool = Spool::with_reader(Failing(kind), || Reader::Ready);
-            spool.push_last(&mut b"x".to_vec());
-            assert_eq!(spool.reader_is_gone(), gone);
-            assert_eq!(matches!(spool.finish(None), Err(SpoolError::Closed)), gone);
-        }
-    }
-
-    #[test]
-    fn the_reader_is_watched_once_a_run_lasts() {
-        let mut spool = Spool::with_reader(io::sink(), || Reader::Gone);
-        let due = spool.watch_at().unwrap();
-        spool.watch(due - LOOK_AFTER / 2);
-        assert_eq!(spool.watch_at(), Some(due), "it is too early");
-        spool.watch(due);
-        assert_eq!(spool.watch_at(), None);
-        let closed = spool.closed();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(closed.wait());
-    }
-
-    #[test]
-    fn a_spool_without_output_finishes_at_once() {
-        Spool::new(io::sink()).finish(None).unwrap();
-    }
-}
+mod tests;

@@ -2,6 +2,8 @@
 //! the reader; a thread of its own carries the words to a stderr that may be stalled.
 
 use super::spool::Spool;
+#[cfg(all(test, unix))]
+use super::standard::{Known, Reader};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +23,7 @@ impl Voice {
 
     #[cfg(all(test, unix))]
     pub(super) fn on(writer: impl std::io::Write + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Spool::new(writer))))
+        Self(Arc::new(Mutex::new(Spool::to(Known(writer, Reader::Unknown)))))
     }
 
     fn spool(&self) -> MutexGuard<'_, Spool> {

@@ -163,7 +163,7 @@ impl Root {
         Ok(file)
     }
 
-    fn create_parent(&self, path: &Path) -> io::Result<()> {
+    pub(super) fn create_parent(&self, path: &Path) -> io::Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
         // Usually only the last of them is missing.
         match private_directories().create(parent) {

@@ -197,7 +197,7 @@ impl NewestFirst {
 
     /// The last line of what was read; nothing if more must be read to have it whole.
     fn take_line(&mut self) -> Option<Vec<u8>> {
-        match memchr::memrchr(b'\n', &self.text) {
+        match self.text.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => {
                 let line = self.text.split_off(end + 1);
                 self.text.truncate(end);

@@ -129,6 +129,14 @@ impl Store {
         Ok(Some(record))
     }
 
+    /// Makes the directory of a new record, and has the system look into it if it is there.
+    pub fn make_room(&self, key: &Key) {
+        let path = self.record_path(key);
+        if !path.exists() {
+            let _ = self.root.create_parent(&path);
+        }
+    }
+
     /// Writes a record. Whoever calls it holds the record's lock. A failure costs the ability to resume, not the run.
     pub fn put(&self, record: &Record) -> Result<(), Failure> {
         self.write(record, Durability::Machine)

@@ -12,6 +12,9 @@ pub enum Stream {
 
 /// Called by the loop, which waits for it: a driver must not block.
 pub trait Driver {
+    /// The CLI is being started, and says nothing for a while.
+    fn started(&mut self) {}
+
     /// One line of the CLI's stdout, without its newline. Any bytes.
     fn stdout(&mut self, line: &[u8]);
 

@@ -130,6 +130,7 @@ pub async fn run(run: Run<'_>, driver: &mut dyn Driver) -> Result<Ending, SpawnE
         keep_open: run.keep_open,
         scratch: scratch.as_ref().and_then(|scratch| scratch.path()),
     })?;
+    driver.started();
     let mut supervision = Supervision {
         launch,
         tree,

@@ -1,5 +1,7 @@
 //! The last part of a stream, in bounded memory.
 
+use crate::bytes;
+
 /// Keeps the end of what was pushed.
 #[derive(Debug)]
 pub(super) struct Tail {
@@ -54,7 +56,7 @@ impl Tail {
         self.trim();
         let mut text = self.bytes.as_slice();
         if self.front == Front::Cut
-            && let Some(newline) = memchr::memchr(b'\n', text)
+            && let Some(newline) = bytes::find(text, |byte| byte == b'\n')
             && newline + 1 < text.len()
         {
             text = &text[newline + 1..];

@@ -65,6 +65,18 @@ fn a_current_directory_that_is_gone_is_not_blamed_on_a_flag() {
 }
 
 #[test]
+fn the_mock_agent_is_there_whatever_agentctl_is_called() {
+    let desk = Desk::new();
+    let other = desk.path("agents-0.1");
+    std::fs::copy(cargo_bin!("agentctl"), &other).unwrap();
+    let mut command = desk.program(&other);
+    command
+        .args(["run", "-b", "mock", "hello"])
+        .env("PATH", "/usr/bin:/bin");
+    command.assert().success().stdout("hello\n");
+}
+
+#[test]
 fn the_mock_agent_answers_on_a_machine_with_nothing_installed() {
     let ended = Desk::new().run(["run", "-b", "mock", "hello"]);
     ended.code(0).stdout("hello\n").stderr("");

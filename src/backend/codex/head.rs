@@ -6,40 +6,33 @@ use crate::backend::head::Head;
 use crate::backend::wire::text;
 use std::borrow::Cow;
 
-/// An item, and what became of it.
-#[derive(Debug)]
-pub enum Told<'a> {
-    Started(Item<'a>),
-    Completed(Item<'a>),
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    Started,
+    Completed,
 }
 
-/// Reads `line` if it is such an item; `None` if only a parser can tell what it says.
-pub fn scan(line: &[u8]) -> Option<Told<'_>> {
+/// Reads `line` into an empty `item` if it is such a one; `None` if only a parser can tell what it says. The item has many
+/// fields: handing it around costs more than reading it.
+pub fn scan<'a>(line: &'a [u8], item: &mut Item<'a>) -> Option<Told> {
     let (event, rest) = Head::of(line)?.then(r#"{"type":"#)?.name()?;
     let rest = rest.then(r#","item":{"id":"#)?;
-    match event {
-        "item.started" => item(rest).map(Told::Started),
-        "item.completed" => item(rest).map(Told::Completed),
-        _ => None,
-    }
-}
-
-/// An item behind the name of its id, up to the end of the line.
-fn item(rest: Head<'_>) -> Option<Item<'_>> {
-    let (id, rest) = rest.string()?;
-    let (kind, rest) = rest.then(r#","type":"#)?.name()?;
-    // Filled in place: it has many fields, and moving them costs more than reading these.
-    let mut item = Item {
-        id: text(id)?,
-        kind: Text(Cow::Borrowed(kind)),
-        ..Item::default()
-    };
-    let rest = match kind {
-        "agent_message" | "reasoning" => said(rest, &mut item)?,
-        "command_execution" => command(rest, &mut item)?,
+    let told = match event {
+        "item.started" => Told::Started,
+        "item.completed" => Told::Completed,
         _ => return None,
     };
-    (rest.rest() == b"}}").then_some(item)
+    let (id, rest) = rest.string()?;
+    let (kind, rest) = rest.then(r#","type":"#)?.name()?;
+    item.id = text(id)?;
+    item.kind = Text(Cow::Borrowed(kind));
+    let rest = match kind {
+        "agent_message" | "reasoning" => said(rest, item)?,
+        "command_execution" => command(rest, item)?,
+        _ => return None,
+    };
+    (rest.rest() == b"}}").then_some(told)
 }
 
 fn said<'a>(rest: Head<'a>, item: &mut Item<'a>) -> Option<Head<'a>> {
@@ -83,17 +76,18 @@ mod tests {
 
     /// What became of an item and everything about it, by the head and by the parser.
     fn by_head(line: &str) -> Option<String> {
-        scan(line.as_bytes()).map(|told| format!("{told:?}"))
+        let mut item = Item::default();
+        scan(line.as_bytes(), &mut item).map(|told| format!("{told:?} {item:?}"))
     }
 
     fn by_parser(line: &str) -> String {
         let mut reader = Reader::default();
         let line = reader.read::<Line<'_>>(line.as_bytes()).unwrap();
-        let item = *line.item.unwrap();
-        match &*line.kind {
-            "item.started" => format!("{:?}", Told::Started(item)),
-            _ => format!("{:?}", Told::Completed(item)),
-        }
+        let told = match &*line.kind {
+            "item.started" => Told::Started,
+            _ => Told::Completed,
+        };
+        format!("{told:?} {:?}", line.item.unwrap())
     }
 
     #[test]
@@ -136,11 +130,11 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..200) {
-            let _ = scan(&bytes);
+            let _ = scan(&bytes, &mut Item::default());
             let mut line = line("completed", "command_execution", &ran("ls", "a", "0")).into_bytes();
             let at = at.min(line.len());
             line.splice(at..at, bytes);
-            let _ = scan(&line);
+            let _ = scan(&line, &mut Item::default());
         }
     }
 }

@@ -94,9 +94,10 @@ impl Protocol for Codex {
             return;
         }
         let Self { reader, state } = self;
-        match head::scan(line) {
-            Some(Told::Started(item)) => return state.started(Some(&item), out),
-            Some(Told::Completed(item)) => return state.completed(Some(&item), out),
+        let mut item = Item::default();
+        match head::scan(line, &mut item) {
+            Some(Told::Started) => return state.started(Some(&item), out),
+            Some(Told::Completed) => return state.completed(Some(&item), out),
             None => {}
         }
         if let Ok(line) = reader.read::<Line<'_>>(line) {

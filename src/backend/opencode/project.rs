@@ -4,6 +4,7 @@
 //! They are programs with every right, so a limited run beside one is refused. The only file of this backend that reads
 //! the file system, and it changes nothing.
 
+use crate::bytes;
 use crate::error::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ fn is_program(path: &Path) -> bool {
 
 /// Whether settings might name a plugin: by its key, or by one that is written with escapes.
 fn names_plugins(settings: &[u8]) -> bool {
-    let holds = |wanted: &[u8]| memchr::memmem::find(settings, wanted).is_some();
+    let holds = |wanted: &[u8]| bytes::find_word(settings, wanted).is_some();
     holds(b"\"plugin") || holds(b"\\u")
 }
 

@@ -1,6 +1,7 @@
 //! What a plan wants to have in the scratch directory: files, copies, merged settings, mirrors of directories.
 
 use crate::backend::ScratchEntry;
+use crate::bytes;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -108,8 +109,8 @@ pub fn without_comments(json: &[u8]) -> Vec<u8> {
         let rest = &json[position..];
         let length = match rest {
             [b'"', ..] => string_length(rest),
-            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
-            [b'/', b'*', ..] => memchr::memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2),
+            [b'/', b'/', ..] => bytes::find(rest, |byte| byte == b'\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => bytes::find_word(rest, b"*/").map_or(rest.len(), |end| end + 2),
             _ => 1,
         };
         if rest[0] == b'/' && length > 1 {

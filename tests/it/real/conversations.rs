@@ -266,7 +266,7 @@ fn traces(world: &World<'_>, word: &str) -> Vec<String> {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 Ok(kind) if kind.is_file() => {
                     let bytes = fs::read(&path).unwrap_or_default();
-                    if memchr::memmem::find(&bytes, word.as_bytes()).is_some() {
+                    if agentctl::bytes::find_word(&bytes, word.as_bytes()).is_some() {
                         found.push(path.to_string_lossy().into_owned());
                     }
                 }

@@ -46,7 +46,10 @@ fn an_answer_that_is_mended(cli: Cli) {
     turn.is("structured", json!({"plums": 3}));
     turn.is("resumed", "fresh");
     turn.check(calls(&model) >= 2, "the model was asked again");
-    turn.warns("asking again");
+    // Claude Code asks again by itself.
+    if cli != Cli::Claude {
+        turn.warns("asking again");
+    }
 }
 
 fn an_answer_that_never_fits(cli: Cli) {

@@ -354,7 +354,7 @@ impl Pipe {
     }
 
     fn wait_for(&self, wanted: &str, patience: Duration) -> bool {
-        let found = |buffer: &Buffer| memchr::memmem::find(&buffer.bytes, wanted.as_bytes()).is_some();
+        let found = |buffer: &Buffer| agentctl::bytes::find_word(&buffer.bytes, wanted.as_bytes()).is_some();
         self.wait_until(|buffer| buffer.ended || found(buffer), patience);
         found(&self.shared.0.lock().expect("buffer lock"))
     }
