@@ -78,7 +78,7 @@ struct OpenTool {
 const WARNINGS_KEPT: usize = 100;
 
 /// The longest text of one event: a huge answer goes out in pieces, so that it is in memory once and not thrice.
-const TEXT_PIECE: usize = 1 << 20;
+const TEXT_PIECE: usize = 256 << 10;
 
 /// What a protocol writes to.
 pub struct Output<'a> {

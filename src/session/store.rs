@@ -132,7 +132,7 @@ impl Store {
     /// Makes the directory of a new record, and has the system look into it if it is there.
     pub fn make_room(&self, key: &Key) {
         let path = self.record_path(key);
-        if !path.exists() {
+        if !path.exists() && !path.parent().is_some_and(Path::exists) {
             let _ = self.root.create_parent(&path);
         }
     }

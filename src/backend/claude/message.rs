@@ -356,5 +356,6 @@ fn is_refusal(error: &str) -> bool {
     let first_line = error.lines().next().unwrap_or_default();
     BEGINNINGS.iter().any(|beginning| error.starts_with(beginning))
         || first_line.contains(" was blocked. For security, Claude Code may only ")
+        || first_line.ends_with(" denied by your permission settings.")
         || (first_line.starts_with("Cannot ") && first_line.ends_with(" while in plan mode."))
 }

@@ -78,6 +78,21 @@ fn a_tool_that_was_not_offered_is_denied_and_one_that_never_was_fails() {
 }
 
 #[test]
+fn a_file_that_is_denied_by_settings_is_refused_when_it_happens_and_not_at_the_end() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"{id}","name":"Write","input":{{}}}}]}}}}"#
+        )
+    };
+    let refused = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":"File is in a directory that is denied by your permission settings."}]}}"#;
+    let done = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"b","content":"ok"}]}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s","permission_denials":[{"tool_name":"Write","tool_use_id":"a"}]}"#;
+    let (_, tally, _) = decode(&request(), &[&call("a"), refused, &call("b"), done, end]);
+    assert_eq!(tally.denied.len(), 1);
+    assert!(!tally.blocked, "it got on with its work");
+}
+
+#[test]
 fn a_rejected_account_is_told_when_its_limit_resets() {
     let (_, tally, _) = decode(
         &request(),
