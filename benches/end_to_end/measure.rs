@@ -11,6 +11,9 @@ const MEGABYTE: u64 = 1_000_000;
 /// The recording that throughput is measured with.
 const RECORDING: u64 = 200 * MEGABYTE;
 
+/// The CLIs that harnesscli drives as well.
+const PEERS: [&str; 3] = ["claude", "codex", "opencode"];
+
 type Section = (&'static str, fn(&Place));
 
 const SECTIONS: &[Section] = &[
@@ -123,7 +126,7 @@ fn throughput(place: &Place) {
                 time(place.command(jq, "").args(["-c", "."]).arg(&file))
             }));
         }
-        if *backend == "claude" && place.peer(backend, &role).is_some() {
+        if PEERS.contains(backend) && place.peer(backend, &role).is_some() {
             names.push("harnesscli");
             ways.push(Box::new(|| time(&mut place.peer(backend, &role).expect("the peer"))));
         }

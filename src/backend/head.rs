@@ -53,7 +53,8 @@ impl<'a> Head<'a> {
     /// Behind a whole number without a sign.
     pub fn number(self) -> Option<Self> {
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (digits > 0).then(|| Self(&self.0[digits..]))
+        let is_sound = digits == 1 || (digits > 1 && self.0[0] != b'0');
+        is_sound.then(|| Self(&self.0[digits..]))
     }
 
     pub fn rest(self) -> &'a [u8] {
@@ -112,7 +113,9 @@ mod tests {
             assert!(head(not_a_string).string().is_none(), "{not_a_string}");
         }
         assert!(head(r#""a\n""#).plain().is_none());
-        assert!(head(r#"-1"#).number().is_none());
+        for not_a_number in ["-1", "01", "", "x"] {
+            assert!(head(not_a_number).number().is_none(), "{not_a_number}");
+        }
         assert!(head(r#" {"type":"x"}"#).then(r#"{"type":"#).is_none());
     }
 }
