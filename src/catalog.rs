@@ -43,6 +43,9 @@ impl Catalog {
         if let Some(backend) = self.all().find(|backend| backend.name() == name) {
             return Ok(backend);
         }
+        if name.is_empty() {
+            return Err(Failure::usage("the name of the backend is empty").hint("is a variable not set?"));
+        }
         let names = self.names();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let failure = Failure::usage(format!(

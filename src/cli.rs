@@ -150,7 +150,7 @@ pub struct CommonArgs {
     /// How hard the model should think, mapped to the nearest that the backend has [default: its own]
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = AGENT)]
     pub effort: Option<EffortArg>,
-    /// A set of values from the configuration file, as good as flags [env: AGENTCTL_PROFILE, below the others]
+    /// A set of values from the configuration file, as good as flags but for the level of rights that a project leaves [env: AGENTCTL_PROFILE, below the others]
     #[arg(long, value_name = "NAME", help_heading = AGENT, add = ArgValueCandidates::new(complete::profiles))]
     pub profile: Option<String>,
     /// A backend-specific option by name (repeatable); `agentctl backends NAME` lists them
@@ -215,7 +215,7 @@ pub struct CommonArgs {
     #[arg(long, help_heading = CONVERSATION)]
     pub keep_transcript: bool,
 
-    /// Stop after this many model responses [env: BACKEND_MAX_TURNS] [default: 25]
+    /// Stop after this many model responses; 0 is no limit [env: BACKEND_MAX_TURNS] [default: 25]
     #[arg(long, value_name = "N", value_parser = count::<u32>, allow_negative_numbers = true, help_heading = LIMITS)]
     pub max_turns: Option<u32>,
     /// Most time for the whole run, e.g. 90s, 10m; 0 is none [env: AGENTCTL_TIMEOUT] [default: 30m]
@@ -238,7 +238,7 @@ pub struct CommonArgs {
     #[arg(short, long, value_name = "K=V", help_heading = PROCESS)]
     pub env: Vec<String>,
     /// With --env-clear: pass this variable on (repeatable)
-    #[arg(long, value_name = "NAME", help_heading = PROCESS)]
+    #[arg(long, value_name = "NAME", value_parser = variable, help_heading = PROCESS)]
     pub env_pass: Vec<String>,
     /// Start the agent with a minimal environment
     #[arg(long, help_heading = PROCESS)]
@@ -480,7 +480,28 @@ pub enum ShellArg {
 
 /// A number of turns or the like. Rust's own words for what is wrong with one are about digits in strings.
 fn count<Number: FromStr>(typed: &str) -> Result<Number, &'static str> {
-    typed.parse().map_err(|_| "it has to be a whole number, e.g. 25")
+    let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    typed.parse().map_err(|_| match is_number {
+        true => "it is too large",
+        false => "it has to be a whole number, e.g. 25",
+    })
+}
+
+/// The colour that was asked for on a command line that may be wrong otherwise.
+pub fn typed_color(args: &[OsString]) -> Option<ColorArg> {
+    let words = args.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    let words: Vec<&str> = words.take_while(|word| *word != "--").collect();
+    let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let apart = || words.windows(2).find(|pair| pair[0] == "--color").map(|pair| pair[1]);
+    ColorArg::from_str(joined.or_else(apart)?, false).ok()
+}
+
+/// The name of a variable.
+fn variable(typed: &str) -> Result<String, &'static str> {
+    match typed.contains('=') {
+        true => Err("it has to be a name alone; --env NAME=VALUE sets a variable"),
+        false => Ok(typed.to_owned()),
+    }
 }
 
 /// What was typed, or why it cannot be understood; help and version are such errors too.

@@ -77,6 +77,9 @@ fn refuse(error: clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
         return command::topics::print_asked_for(&error).code();
     }
+    if let Some(color) = cli::typed_color(args) {
+        report::choose_color(color);
+    }
     let (mut error, args) = shown(error, args);
     let advice = cli::advise(&mut error, &args);
     // Whoever reads no errors still gets the exit code.

@@ -25,9 +25,13 @@ pub fn program(
         false => Some(cwd.join(wanted)),
     };
     let Some(path) = found else {
-        return Err(missing(backend, &format!("`{}` is not on PATH", wanted.display())));
+        return Err(missing(
+            backend,
+            &format!("`{}` is not on PATH", wanted.display()),
+            configured,
+        ));
     };
-    check(backend, &path)?;
+    check(backend, &path, configured)?;
     Ok(path)
 }
 
@@ -73,7 +77,7 @@ fn on_path(name: &Path, search_path: Option<&OsStr>, cwd: &Path) -> Option<PathB
     })
 }
 
-fn check(backend: &dyn Backend, path: &Path) -> Result<(), Failure> {
+fn check(backend: &dyn Backend, path: &Path, configured: Option<&Path>) -> Result<(), Failure> {
     let unusable = |why: &str| {
         Failure::new(
             ErrorKind::NotExecutable,
@@ -81,9 +85,11 @@ fn check(backend: &dyn Backend, path: &Path) -> Result<(), Failure> {
         )
     };
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(missing(backend, &format!("there is nothing at {}", path.display())))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(missing(
+            backend,
+            &format!("there is nothing at {}", path.display()),
+            configured,
+        )),
         Err(error) => Err(unusable(&format!("cannot be looked at: {error}"))),
         Ok(metadata) if metadata.is_dir() => {
             Err(unusable("is a directory").hint(format!("name the program itself: {}", how_to_name(backend.name()))))
@@ -116,16 +122,17 @@ pub fn how_to_name(backend: &str) -> String {
     format!("set {} or `path` under [backends.{backend}]", path_variable(backend))
 }
 
-fn missing(backend: &dyn Backend, why: &str) -> Failure {
-    Failure::new(
-        ErrorKind::NotInstalled,
-        format!("the {} CLI was not found: {why}", backend.display_name()),
-    )
-    .hint(format!(
-        "install it with `{}`, or {}",
-        backend.install_hint(),
-        how_to_name(backend.name())
-    ))
+fn missing(backend: &dyn Backend, why: &str, configured: Option<&Path>) -> Failure {
+    let name = backend.name();
+    let message = format!("the {} CLI was not found: {why}", backend.display_name());
+    Failure::new(ErrorKind::NotInstalled, message).hint(match configured {
+        // Another place of lower rank would not be looked at.
+        Some(_) => format!(
+            "correct what names it, or leave it out: --cli-path, BACKEND_CLI_PATH, {} or `path` under [backends.{name}]",
+            path_variable(name)
+        ),
+        None => format!("install it with `{}`, or {}", backend.install_hint(), how_to_name(name)),
+    })
 }
 
 #[cfg(unix)]

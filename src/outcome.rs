@@ -150,6 +150,17 @@ pub fn session_not_found(display_name: &str, native_id: &str) -> Failure {
 }
 
 fn failure(facts: &Facts<'_>) -> Option<Failure> {
+    let failure = judged(facts)?;
+    Some(match (failure.kind, &failure.hint) {
+        (ErrorKind::TurnLimit, Some(hint)) => {
+            let hint = resumable(facts, hint);
+            failure.hint(hint)
+        }
+        _ => failure,
+    })
+}
+
+fn judged(facts: &Facts<'_>) -> Option<Failure> {
     let tally = &facts.tally;
     if !tally.completed {
         return Some(unfinished(facts));
@@ -165,17 +176,15 @@ fn failure(facts: &Facts<'_>) -> Option<Failure> {
     }
     if tally.blocked {
         let names = tally.denied.iter().map(|tool| tool.name.as_str());
-        let names = names
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect::<Vec<_>>()
-            .join(", ");
+        let names = names.collect::<std::collections::BTreeSet<_>>();
+        let were = if names.len() == 1 { "was" } else { "were" };
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
         return Some(
             Failure::new(
                 ErrorKind::PermissionDenied,
-                format!("blocked by permissions: {names} was refused"),
+                format!("blocked by permissions: {names} {were} refused"),
             )
-            .hint("a higher `--permission` level, or a longer list of `--allow-tool`, lets it do more"),
+            .hint("a higher `--permission` level, a longer list of `--allow-tool` or a shorter one of `--deny-tool` lets it do more"),
         );
     }
     if tally.answer.trim().is_empty() && tally.structured.is_none() {
@@ -192,7 +201,7 @@ fn unfinished(facts: &Facts<'_>) -> Failure {
             .hint(resumable(facts, "a longer `--timeout` gives it more time")),
         Ended::IdleTimeout => Failure::new(ErrorKind::IdleTimeout, "Query timed out")
             .hint(resumable(facts, "nothing was written for the whole `--idle-timeout`")),
-        Ended::TurnLimit => turn_limit(facts.max_turns),
+        Ended::TurnLimit => turn_limit(facts),
         Ended::Signal(signal) => {
             let failure = Failure::new(
                 ErrorKind::Interrupted,
@@ -248,13 +257,13 @@ fn resumable(facts: &Facts<'_>, hint: &str) -> String {
     }
 }
 
-/// The turn limit of a CLI that has none of its own, or of one that reported it.
-pub fn turn_limit(max_turns: Option<u32>) -> Failure {
-    let message = match max_turns {
+/// The turn limit of a CLI that has none of its own.
+fn turn_limit(facts: &Facts<'_>) -> Failure {
+    let message = match facts.max_turns {
         Some(limit) => format!("stopped after {limit} turns"),
         None => "stopped at the turn limit".to_owned(),
     };
-    Failure::new(ErrorKind::TurnLimit, message).hint("`agentctl resume` goes on; `--max-turns` sets the limit")
+    Failure::new(ErrorKind::TurnLimit, message).hint("`--max-turns` sets the limit")
 }
 
 /// A process that failed without saying more.
@@ -277,13 +286,15 @@ pub fn died(display_name: &str, exit: ExitStatus, stderr: &str) -> Failure {
             ErrorKind::Crashed,
             format!("{display_name} CLI error (exit {code}): {said}"),
         ),
-        (None, signal) => {
-            let code = signal.map_or(-1, |signal| 128 + signal);
-            Failure::new(
-                ErrorKind::Crashed,
-                format!("{display_name} CLI error (exit {code}): {said}"),
-            )
-        }
+        (None, Some(signal)) => Failure::new(
+            ErrorKind::Crashed,
+            format!("{display_name} CLI error (exit {}): {said}", 128 + signal),
+        )
+        .hint(format!("the CLI was ended by {}", signal_name(signal))),
+        (None, None) => Failure::new(
+            ErrorKind::Crashed,
+            format!("{display_name} CLI error (exit unknown): {said}"),
+        ),
     }
 }
 

@@ -17,9 +17,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let cap = duration::parse(&args.cap)
-        .map_err(|why| Failure::usage(format!("--cap: {why}")))?
-        .ok_or_else(|| Failure::usage("--cap must be more than nothing"))?;
+    let cap = duration::parse_age(&args.cap).map_err(|why| Failure::usage(format!("--cap: {why}")))?;
+    if cap.is_zero() {
+        return Err(Failure::usage("--cap must be more than nothing"));
+    }
     let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let environment = Environment::of_process();
     let surroundings = Surroundings::of(&environment, &cwd, &args.backends);

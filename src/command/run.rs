@@ -128,6 +128,10 @@ fn perform(typed: &Typed<'_>) -> Result<u8, Failure> {
     if args.marker.as_deref() == Some("") {
         return Err(Failure::usage("--marker: the text is empty").hint("is a variable not set?"));
     }
+    if args.ephemeral && args.keep_transcript {
+        let failure = Failure::usage("--keep-transcript keeps something, and --ephemeral keeps nothing");
+        return Err(failure.hint("leave out one of them"));
+    }
     let here = working_directory(args.cwd.as_deref())?;
     let environment = Environment::of_process();
     let config = Config::load(environment.clone(), &here)?;

@@ -84,7 +84,8 @@ fn exit_codes() -> String {
     format!(
         "How agentctl ends, and the error.kind of `-o json`:\n\n{}\n\
          5, 75 and 124 are worth another try; of the others error.retryable tells, for 1 may be a lost network. \
-         A signal that ends agentctl itself counts as usual. `--marker` with no marker found does not change \
+         A signal that ends agentctl itself counts as usual. A run that is still going on when the reader of its \
+         output goes away (`| head`) ends like an interrupted one, with 130. `--marker` with no marker found does not change \
          the code: read `markerDetected`.\n",
         rows.collect::<String>()
     )

@@ -18,7 +18,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "the binary of one backend, e.g. AGENTCTL_CLAUDE_PATH",
     ),
     ("BACKEND_MODEL", "the model (--model); default: the backend's own"),
-    ("BACKEND_MAX_TURNS", "the turn limit (--max-turns); default: 25"),
+    (
+        "BACKEND_MAX_TURNS",
+        "the turn limit (--max-turns), 0 is none; default: 25",
+    ),
     (
         "ALLOWED_TOOLS",
         "the tools, comma-separated (--allow-tool); default: all of the level",

@@ -13,6 +13,7 @@ pub use file::{BackendSection, ConfigFile, ProjectSearch, project_file};
 pub use settings::{KEYS, Layer, Layers, Origin, PROJECT_KEYS, Settings};
 
 use crate::error::Failure;
+use crate::suggest;
 use std::path::{Path, PathBuf};
 
 /// Everything that was configured outside of the command line.
@@ -32,7 +33,12 @@ impl Config {
     pub fn load(environment: Environment, cwd: &Path) -> Result<Self, Failure> {
         let path = environment.config_path();
         let file = ConfigFile::read(&path)?;
-        let search = project_file(cwd, &environment);
+        let mut search = project_file(cwd, &environment);
+        if environment.get("AGENTCTL_CONFIG").is_some() && !path.exists() {
+            // A slip there would take back the limits that the file sets.
+            let message = format!("AGENTCTL_CONFIG names {}, which is not there", path.display());
+            search.warnings.push(message);
+        }
         let project = match search.file {
             Some(path) => {
                 let settings = file::read_project(&path)?;
@@ -51,12 +57,16 @@ impl Config {
 
     /// The profile that was asked for by flag or environment must exist.
     pub fn profile(&self, name: &str) -> Result<&Settings, Failure> {
+        if name.is_empty() {
+            return Err(Failure::usage("the name of the profile is empty").hint("is a variable not set?"));
+        }
         self.file.profiles.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.file.profiles.keys().map(String::as_str).collect();
             let message = format!("there is no profile `{name}` in {}", self.path.display());
-            Failure::usage(message).hint(match known.as_slice() {
-                [] => format!("add a section [profiles.{name}] there"),
-                known => format!("the profiles are: {}", known.join(", ")),
+            Failure::usage(message).hint(match (suggest::closest(name, &known), known.as_slice()) {
+                (Some(similar), _) => format!("did you mean `{similar}`?"),
+                (None, []) => format!("add a section [profiles.{name}] there"),
+                (None, known) => format!("the profiles are: {}", known.join(", ")),
             })
         })
     }

@@ -20,6 +20,8 @@ pub fn probable_cause(
         return;
     }
     let cause = match (failure.kind, program) {
+        // Whoever told what is wrong knows better.
+        (ErrorKind::Crashed, _) if failure.hint.is_some() => None,
         (ErrorKind::Crashed | ErrorKind::Protocol, Err(missing)) => Some(sentence(&missing.message, missing.hint)),
         (ErrorKind::Crashed | ErrorKind::Protocol, Ok(program)) => {
             no_login(backend, &program, theirs).or_else(|| other_version(backend, &program))

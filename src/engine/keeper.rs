@@ -61,7 +61,13 @@ impl Keeper {
 
     /// agentctl's key, once the conversation is stored.
     pub fn key(&self) -> Option<String> {
-        (self.state == State::Stored).then(|| self.record.key.to_string())
+        let is_there = match self.state {
+            State::Stored => true,
+            State::Unknown => false,
+            // As it was before this run.
+            State::Broken => self.record.runs > 1,
+        };
+        is_there.then(|| self.record.key.to_string())
     }
 
     pub fn name(&self) -> Option<&str> {

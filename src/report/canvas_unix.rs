@@ -12,6 +12,9 @@ use indicatif::TermLike;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The line, and from its second column on what is below. A terminal whose first line is cleared together with all others
+/// may take that for a screen to be kept, and fill its history with frames (tmux does).
+const CLEARING: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 const WITHOUT_WRAPPING: &str = "\x1b[?7l";
 const WRAPPING: &str = "\x1b[?7h";
 
@@ -114,7 +117,7 @@ impl TermLike for Canvas {
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        self.draw(b"\r\x1b[J")
+        self.draw(CLEARING.as_bytes())
     }
 
     /// Where nobody looks, frames are not gathered: each begins with clearing the one before.
@@ -169,7 +172,7 @@ mod tests {
         canvas.flush().unwrap();
         assert_eq!(
             seen(canvas, terminal),
-            "\r\x1b[J\x1b[?7lone\x1b[?7h\r\x1b[C\x1b[1A\r\x1b[J"
+            format!("{CLEARING}\x1b[?7lone\x1b[?7h\r\x1b[C\x1b[1A{CLEARING}")
         );
     }
 
@@ -193,8 +196,8 @@ mod tests {
         canvas.clear_line().unwrap();
         canvas.flush().unwrap();
         let seen = seen(canvas, terminal);
-        let frame = "\r\x1b[J\x1b[?7lframe\x1b[?7h\r\x1b[C";
+        let frame = format!("{CLEARING}\x1b[?7lframe\x1b[?7h\r\x1b[C");
         assert!(seen.len() < 10_000 * frame.len(), "{}", seen.len());
-        assert!(seen.ends_with(&format!("{frame}\r\x1b[J")));
+        assert!(seen.ends_with(&format!("{frame}{CLEARING}")));
     }
 }

@@ -110,10 +110,6 @@ impl Terminal {
     fn describe(&self) {
         let Some(spinner) = &self.spinner else { return };
         let mut message = self.backend.clone();
-        // Of calls at the same time, the newest that is not done yet.
-        if let Some((_, tool)) = self.tools.last() {
-            let _ = write!(message, " · {tool}");
-        }
         if self.turns > 1 {
             let _ = write!(message, " · turn {}", self.turns);
         }
@@ -122,6 +118,10 @@ impl Terminal {
         }
         if let Some(cost) = self.cost_usd.and_then(dollars) {
             let _ = write!(message, " · {cost}");
+        }
+        // Of calls at the same time, the newest that is not done yet. It may be long, and a narrow window cuts the end.
+        if let Some((_, tool)) = self.tools.last() {
+            let _ = write!(message, " · {tool}");
         }
         spinner.say(message);
     }

@@ -151,6 +151,9 @@ fn ambiguous(selector: &str, candidates: &[Record], damaged: &[Damaged]) -> Fail
 }
 
 fn unknown(selector: &str, near: &[Record]) -> Failure {
+    if selector.is_empty() {
+        return Failure::usage("the name of the session is empty").hint("is a variable not set?");
+    }
     let message = format!("there is no session `{}`", one_line(selector));
     let hint = match near {
         [] => "`agentctl sessions list` shows what there is".to_owned(),

@@ -503,3 +503,92 @@ fn nobody_is_told_to_resume_what_was_not_kept() {
         assert_eq!(hint.contains("can be resumed"), is_told, "{kept:?}: {hint}");
     }
 }
+
+#[test]
+fn a_run_that_is_not_kept_is_not_said_to_be_resumable() {
+    let desk = Desk::new();
+    for (more, resumable) in [(&[][..], true), (&["--ephemeral"], false)] {
+        let mut command = desk.agentctl(RUN);
+        let result = command
+            .args(["--max-turns", "2", "[[loop]]"])
+            .args(more)
+            .assert()
+            .code(6)
+            .json();
+        let hint = result["error"]["hint"].as_str().unwrap_or_default().to_owned();
+        assert!(hint.contains("--max-turns"), "{hint}");
+        assert_eq!(hint.contains("resume"), resumable, "{hint}");
+    }
+}
+
+#[test]
+fn an_empty_name_is_told_as_what_it_is() {
+    let desk = Desk::new();
+    for args in [
+        &["run", "-b", "", "hi"][..],
+        &["run", "-b", "mock", "--profile", "", "hi"],
+        &["resume", "", "hi"],
+        &["sessions", "show", ""],
+    ] {
+        let ended = desk.run(args).code(2);
+        ended.stderr(contains("is empty").and(contains("is a variable not set?")));
+    }
+}
+
+#[test]
+fn a_value_that_a_mock_option_cannot_have_is_a_usage_error() {
+    let desk = Desk::new();
+    for (option, hint) in [
+        ("dialect=cluade", "claude, codex"),
+        ("pace=x", "a number"),
+        ("pace=-1", "a number"),
+    ] {
+        let ended = desk.run(["run", "-b", "mock", "--option", option, "hi"]).code(2);
+        ended.stderr(contains(option).and(contains(hint)));
+    }
+}
+
+#[test]
+fn a_program_that_is_named_and_not_there_is_not_to_be_installed() {
+    let desk = Desk::new();
+    for backend in ["mock", "claude"] {
+        let ended = desk
+            .run(["run", "-b", backend, "--cli-path", "/nowhere/agent", "hi"])
+            .code(3);
+        ended.stderr(contains("--cli-path").and(contains("install").not()));
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_a_run_that_keeps_nothing() {
+    let desk = Desk::new();
+    let ended = desk
+        .run(["run", "-b", "mock", "--ephemeral", "--keep-transcript", "hi"])
+        .code(2);
+    ended.stderr(contains("--keep-transcript").and(contains("--ephemeral")));
+}
+
+#[test]
+fn an_error_in_the_command_line_heeds_the_colour_that_was_asked_for_there() {
+    let desk = Desk::new();
+    let told = |more: &[&str]| {
+        let mut command = desk.agentctl(["run", "--bogus"]);
+        let ended = command.args(more).env("CLICOLOR_FORCE", "1").assert().code(2);
+        String::from_utf8_lossy(&ended.get_output().stderr).into_owned()
+    };
+    assert!(told(&[]).contains('\u{1b}'));
+    for never in [&["--color", "never"][..], &["--color=never"]] {
+        assert!(!told(never).contains('\u{1b}'), "{never:?}");
+    }
+}
+
+#[test]
+fn a_configuration_file_that_is_named_and_not_there_is_told() {
+    let desk = Desk::new();
+    let mut command = desk.agentctl(["run", "-b", "mock", "hi"]);
+    let ended = command
+        .env("AGENTCTL_CONFIG", "/nowhere/config.toml")
+        .assert()
+        .success();
+    ended.stderr(contains("AGENTCTL_CONFIG names /nowhere/config.toml"));
+}

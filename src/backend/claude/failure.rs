@@ -21,10 +21,10 @@ pub fn of_result(result: &ResultLine<'_>, error: &str, resets_at: Option<i64>) -
         result.result.to_string()
     };
     let failure = match &*result.subtype {
-        "error_max_turns" => Failure::new(ErrorKind::TurnLimit, text)
-            .hint("`agentctl resume` goes on from here; `--max-turns` sets the limit"),
-        "error_max_budget_usd" => Failure::new(ErrorKind::TurnLimit, text)
-            .hint("`agentctl resume` goes on from here; `--option max-budget-usd=N` sets the limit"),
+        "error_max_turns" => Failure::new(ErrorKind::TurnLimit, text).hint("`--max-turns` sets the limit"),
+        "error_max_budget_usd" => {
+            Failure::new(ErrorKind::TurnLimit, text).hint("`--option max-budget-usd=N` sets the limit")
+        }
         "error_max_structured_output_retries" => Failure::new(ErrorKind::SchemaMismatch, text),
         _ if text.contains("No conversation found with session ID") => {
             Failure::new(ErrorKind::SessionNotFound, text).hint(SESSION)

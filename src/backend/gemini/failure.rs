@@ -159,7 +159,7 @@ fn is_overflow(message: &str) -> bool {
 }
 
 pub fn turn_limit(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorKind::TurnLimit, message).hint("raise --max-turns, or go on with `agentctl resume`")
+    Failure::new(ErrorKind::TurnLimit, message).hint("`--max-turns` sets the limit")
 }
 
 fn authentication(message: impl Into<String>) -> Failure {

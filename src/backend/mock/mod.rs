@@ -15,6 +15,7 @@ use crate::request::{Conversation, Persistence, Request};
 use crate::tool::{ToolKind, ToolRule};
 use protocol::MockProtocol;
 pub use script::DIRECTIVES;
+use std::collections::BTreeMap;
 
 pub struct Mock;
 
@@ -103,6 +104,7 @@ impl Backend for Mock {
 
     fn plan(&self, request: &Request, site: &Site) -> Result<Plan, Failure> {
         super::options::check("mock", &request.options, OPTIONS)?;
+        check_values(&request.options)?;
         let mut launch = Launch::new(site, &request.cwd);
         launch.arg("__mock");
         launch.args(["--permission", request.permission.name()]);
@@ -165,6 +167,29 @@ impl Backend for Mock {
 
     fn protocol(&self, request: &Request) -> Box<dyn Protocol> {
         Box::new(MockProtocol::new(request))
+    }
+}
+
+fn check_values(options: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let wrong = |name: &str, value: &str, hint: String| {
+        Failure::usage(format!("--option {name}={value}: `{value}` is none")).hint(hint)
+    };
+    if let Some(dialect) = options.get("dialect") {
+        let others = super::BACKENDS.iter().map(|backend| backend.name());
+        let names: Vec<&str> = others.filter(|name| *name != "mock").collect();
+        if !names.contains(&dialect.as_str()) {
+            return Err(wrong(
+                "dialect",
+                dialect,
+                format!("the dialects are: {}", names.join(", ")),
+            ));
+        }
+    }
+    match options.get("pace") {
+        Some(pace) if !pace.parse().is_ok_and(|pace: f64| pace >= 0.0) => {
+            Err(wrong("pace", pace, "it is a number, e.g. 1 or 0.5".to_owned()))
+        }
+        _ => Ok(()),
     }
 }
 

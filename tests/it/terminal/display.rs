@@ -78,7 +78,7 @@ fn the_spinner_tells_what_it_took_so_far() {
     );
     let args = ["run", "-b", "pi", "-P", "full", "--cli-path", "./pi", "hello"];
     let mut pty = start(on_a_terminal(&desk, &args), USUAL);
-    pty.wait_for("pi · bash echo hi · 26 tokens · $0.0001");
+    pty.wait_for("pi · 26 tokens · $0.0001 · bash echo hi");
     pty.send("\x03");
     assert_eq!(pty.close().status.code(), Some(130));
 }

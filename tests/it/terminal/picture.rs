@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const SIZE: super::Size = (14, 108);
 const KEY: &str = "nn9mctfk";
-const SPINNER: &str = "pi · bash cargo test · turn 2 · 6.3k tokens · $0.0147";
+const SPINNER: &str = "pi · turn 2 · 6.3k tokens · $0.0147 · bash cargo test";
 
 /// One answer of the model: its words or the call of a tool, with what it used and cost.
 fn answer(content: &Value, stop_reason: &str, (input, output, cost): (u32, u32, f64)) -> Value {
